@@ -1,0 +1,14 @@
+/** What the activities are given; nothing here is read from the environment. */
+
+import type { WatchProfile } from '../contract/activities.js';
+import type { SandboxApi } from './sandbox-api/index.js';
+import type { LocalWatches } from './watch/local-watches.js';
+
+export interface Dependencies {
+  readonly api: SandboxApi;
+  readonly profile: WatchProfile;
+  /** Temporal namespace, part of the labels of sandboxes. */
+  readonly namespace: string;
+  /** The watches of this process. */
+  readonly watches: LocalWatches;
+}

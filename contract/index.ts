@@ -1,0 +1,11 @@
+/** What all parts of Longhaul agree on. Workflows import from the single files instead: this one pulls in zod. */
+
+export * from './activities.js';
+export * from './checkpoint.js';
+export * from './errors.js';
+export * from './job-input.js';
+export * from './job-spec.js';
+export * from './job-spec.schema.js';
+export * from './messages.js';
+export * from './quantities.js';
+export * from './status.js';

@@ -1,0 +1,249 @@
+/**
+ * The one place where a job spec is checked. What comes out is complete and trusted by everything else.
+ * Files may still name their source (`from`); the client reads them, since only it knows the folder.
+ */
+
+import { z } from 'zod';
+import type { JobSpec } from './job-spec.js';
+import { parseCpuCores, parseDurationMs, parseSizeBytes } from './quantities.js';
+
+/** One thing that is wrong with a spec. `path` is empty for the document as a whole. */
+export interface SpecProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Files travel inside the entrypoint, and one argument of a process is at most 128 KiB on Linux. */
+export const FILES_MAX_BYTES = 64 * 1024;
+
+const MIN_MEMORY_BYTES = 4 * 2 ** 20;
+const MAX_MEMORY_BYTES = 16 * 2 ** 40;
+const MAX_CPU_CORES = 1024;
+const MAX_ENV_BYTES = 96 * 1024;
+
+function duration(minMs: number, maxMs: number, range: string) {
+  return z.string({ error: 'expected a duration such as "2s" or "15m"' }).transform((text, context) => {
+    const durationMs = parseDurationMs(text);
+    if (durationMs === undefined) {
+      context.addIssue({
+        code: 'custom',
+        message: `"${text}" is not a duration; write e.g. "500ms", "2s", "15m", "6h"`,
+      });
+      return z.NEVER;
+    }
+    if (durationMs < minMs || durationMs > maxMs) {
+      context.addIssue({ code: 'custom', message: `"${text}" is out of range; it must be ${range}` });
+      return z.NEVER;
+    }
+    return durationMs;
+  });
+}
+
+function size(minBytes: number, maxBytes: number, range: string) {
+  return z.string({ error: 'expected a size in quotes such as "512Mi"' }).superRefine((text, context) => {
+    const sizeBytes = parseSizeBytes(text);
+    if (sizeBytes === undefined) {
+      const hint = /^\d+m$/.test(text)
+        ? `; "m" means thousandths here, did you mean "${text.slice(0, -1)}Mi"?`
+        : '';
+      context.addIssue({
+        code: 'custom',
+        message: `"${text}" is not a size; write e.g. "512Mi" or "5Gi"${hint}`,
+      });
+    } else if (sizeBytes < minBytes || sizeBytes > maxBytes) {
+      context.addIssue({ code: 'custom', message: `"${text}" is out of range; it must be ${range}` });
+    }
+  });
+}
+
+const cpu = z
+  .string({ error: 'expected a CPU quantity in quotes such as "1" or "500m"' })
+  .superRefine((text, context) => {
+    const cores = parseCpuCores(text);
+    if (cores === undefined) {
+      context.addIssue({
+        code: 'custom',
+        message: `"${text}" is not a CPU quantity; write e.g. "1", "0.5" or "500m"`,
+      });
+    } else if (cores <= 0 || cores > MAX_CPU_CORES) {
+      context.addIssue({
+        code: 'custom',
+        message: `"${text}" is out of range; it must be above 0 and at most ${MAX_CPU_CORES}`,
+      });
+    }
+  });
+
+const argument = z
+  .string({ error: 'expected a string; write numbers in quotes' })
+  .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character' });
+
+const envName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'is not a name for an environment variable' })
+  .refine((name) => !name.startsWith('LONGHAUL_'), {
+    error: 'is reserved: names that begin with LONGHAUL_ are set by Longhaul itself',
+  });
+
+const env = z
+  .record(envName, argument, { error: 'expected names with values, such as { DEPTH: "3" }' })
+  .refine((variables) => JSON.stringify(variables).length <= MAX_ENV_BYTES, {
+    error: `is larger than ${MAX_ENV_BYTES / 1024} KiB in all`,
+  });
+
+const workspaceFile = z
+  .strictObject({
+    path: z.string().superRefine((path, context) => {
+      if (!path.startsWith('/workspace/') || path.endsWith('/') || /\/\.{1,2}(\/|$)|\/\/|\0/.test(path)) {
+        context.addIssue({ code: 'custom', message: `"${path}" must be a plain path below /workspace/` });
+      }
+    }),
+    from: z.string().min(1).optional(),
+    content: argument.optional(),
+  })
+  .refine((file) => (file.from === undefined) !== (file.content === undefined), {
+    error: 'needs exactly one of "from" (a file beside the spec) and "content"',
+  });
+
+const files = z.array(workspaceFile).superRefine((entries, context) => {
+  const seen = new Set<string>();
+  entries.forEach((file, index) => {
+    if (seen.has(file.path))
+      context.addIssue({ code: 'custom', path: [index, 'path'], message: `"${file.path}" is there twice` });
+    seen.add(file.path);
+  });
+});
+
+const persistence = z.union(
+  [
+    z.literal(false),
+    z.strictObject({
+      storageClass: z.string().min(1).default('local-path'),
+      size: size(MIN_MEMORY_BYTES, 2 ** 50, 'between 4Mi and 1024Ti').default('5Gi'),
+    }),
+  ],
+  { error: 'expected false, or an object such as { storageClass: local-path, size: 5Gi }' },
+);
+
+const checkpointPath = z
+  .string()
+  .transform((path) => path.replace(/^\/+/, ''))
+  .refine((path) => path.length > 0 && !/(^|\/)\.\.(\/|$)|^[a-z]+:\/\/|[\s#]/.test(path), {
+    error: 'must be a plain path such as "state.json"',
+  });
+
+const port = z
+  .int({ error: 'expected a whole number without quotes' })
+  .refine((value) => value >= 1 && value <= 65_535, { error: 'must be between 1 and 65535' });
+
+const document = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]*$/, {
+      error: 'may have letters, digits and . _ / - and begins with a letter or digit',
+    })
+    .max(200, { error: 'is longer than 200 characters' })
+    .optional(),
+  sandbox: z.strictObject({
+    image: z
+      .string()
+      .min(1, { error: 'must not be empty' })
+      .regex(/^\S+$/, { error: 'must not contain white space' }),
+    entrypoint: z.array(argument).min(1, { error: 'needs at least the program to start' }),
+    env: env.default({}),
+    files: files.default([]),
+    resources: z
+      .strictObject({
+        cpu: cpu.default('1'),
+        memory: size(MIN_MEMORY_BYTES, MAX_MEMORY_BYTES, 'between 4Mi and 16Ti').default('512Mi'),
+      })
+      .prefault({}),
+    persistence: persistence.prefault({}),
+  }),
+  checkpoint: z
+    .strictObject({
+      port: port.default(8000),
+      path: checkpointPath.default('state.json'),
+      every: duration(200, 3_600_000, 'between 200ms and 1h').prefault('5s'),
+      stallAfter: duration(1000, 30 * 86_400_000, 'between 1s and 30d').prefault('15m'),
+    })
+    .prefault({}),
+});
+
+/** A checked spec whose files may still have to be read. */
+export type JobSpecDocument = z.output<typeof document>;
+
+/** What people may write in a spec file or hand to `submit`. */
+export type JobSpecSource = z.input<typeof document>;
+
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly SpecProblem[] };
+
+/** Checks what somebody wrote; names every problem, not just the first. */
+export function checkJobSpec(source: unknown): Checked<JobSpecDocument> {
+  const parsed = document.safeParse(source);
+  if (!parsed.success) return { ok: false, problems: parsed.error.issues.flatMap(problemsOf) };
+  const { every, stallAfter } = parsed.data.checkpoint;
+  if (stallAfter < 2 * every) {
+    return {
+      ok: false,
+      problems: [
+        { path: 'checkpoint.stallAfter', message: 'must be at least twice as long as checkpoint.every' },
+      ],
+    };
+  }
+  return { ok: true, value: parsed.data };
+}
+
+/** The trusted spec, once the contents of its files are known (in their order). */
+export function toJobSpec(checked: JobSpecDocument, contents: readonly string[]): JobSpec {
+  const { sandbox, checkpoint } = checked;
+  return {
+    id: checked.id ?? null,
+    sandbox: {
+      image: sandbox.image,
+      entrypoint: sandbox.entrypoint,
+      env: sandbox.env,
+      files: sandbox.files.map((file, index) => ({ path: file.path, content: contents[index] ?? '' })),
+      resources: sandbox.resources,
+      persistence: sandbox.persistence === false ? null : sandbox.persistence,
+    },
+    checkpoint: {
+      port: checkpoint.port,
+      path: checkpoint.path,
+      everyMs: checkpoint.every,
+      stallAfterMs: checkpoint.stallAfter,
+    },
+  };
+}
+
+function problemsOf(issue: z.core.$ZodIssue): SpecProblem[] {
+  const path = formatPath(issue.path);
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: formatPath([...issue.path, key]),
+      message: 'is not a field of a job spec',
+    }));
+  }
+  // Of the alternatives of a union, the one that got furthest tells what is wrong.
+  if (issue.code === 'invalid_union') {
+    const deepest = issue.errors
+      .flat()
+      .filter((inner) => inner.path.length > 0 || inner.code === 'unrecognized_keys');
+    if (deepest.length > 0)
+      return deepest.flatMap((inner) => problemsOf({ ...inner, path: [...issue.path, ...inner.path] }));
+  }
+  if (issue.code === 'invalid_key') {
+    return issue.issues.map((inner) => ({ path, message: inner.message }));
+  }
+  if (issue.message.includes('received undefined')) return [{ path, message: 'is missing' }];
+  return [{ path, message: issue.message.replace(/^Invalid input: /, '') }];
+}
+
+function formatPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>(
+    (text, part) =>
+      typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
+    '',
+  );
+}

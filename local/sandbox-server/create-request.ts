@@ -1,0 +1,159 @@
+/** Reads the body of `POST /sandboxes`, and refuses what a real server refuses, in the same words. */
+
+import { z } from 'zod';
+import { parseCpuCores, parseSizeBytes } from '../../contract/quantities.js';
+import type { ResourceLimits } from './cgroups.js';
+import { ApiError, type FieldIssue, RequestShapeError } from './errors.js';
+
+/** Upstream's default for a container (`PIDs Limit` in its inspect). */
+const MAX_PROCESSES = 512;
+const MIN_TIMEOUT_SECONDS = 60;
+const RESERVED_PREFIX = 'opensandbox.io/';
+const LABEL = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const LABEL_PREFIX = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+/** Others cannot be handed on by a shell. */
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+const strings = z.record(z.string(), z.string());
+const bodySchema = z.object({
+  image: z.object({ uri: z.string().min(1) }).optional(),
+  entrypoint: z.array(z.string()).min(1).optional(),
+  resourceLimits: strings.optional(),
+  env: strings.optional(),
+  metadata: strings.optional(),
+  extensions: strings.optional(),
+  timeout: z.int().min(MIN_TIMEOUT_SECONDS).nullish(),
+  volumes: z.array(z.object({ mountPath: z.string(), pvc: z.unknown() })).optional(),
+});
+
+export interface SandboxSpec {
+  readonly image: { readonly uri: string };
+  readonly entrypoint: readonly string[];
+  readonly limits: ResourceLimits;
+  readonly env: Readonly<Record<string, string>>;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Whether /workspace outlives a pause. */
+  readonly persistent: boolean;
+  /** From creation to deletion, paused or not; `null`: never. */
+  readonly timeoutSeconds: number | null;
+}
+
+/**
+ * @throws RequestShapeError (422) for a body of the wrong shape, ApiError (400) for values of no use.
+ */
+export function parseCreateRequest(body: unknown): SandboxSpec {
+  const parsed = bodySchema.safeParse(body);
+  if (!parsed.success) throw new RequestShapeError(parsed.error.issues.map((issue) => toIssue(issue, body)));
+  const { image, entrypoint, resourceLimits, env = {}, metadata = {}, extensions, timeout } = parsed.data;
+  if (image === undefined) throw refused('Exactly one of image or snapshotId must be provided.');
+  if (entrypoint === undefined) throw refused('Entrypoint is required when image is provided.');
+  if (resourceLimits === undefined) {
+    throw refused('resourceLimits is required when poolRef is not provided.');
+  }
+  for (const name of Object.keys(env)) {
+    if (!VARIABLE.test(name)) {
+      throw new RequestShapeError([
+        { type: 'value_error', loc: ['body', 'env', name], msg: `Must match ${VARIABLE.source}` },
+      ]);
+    }
+  }
+  checkStrings([...entrypoint, ...Object.values(env)]);
+  checkMetadata(metadata);
+  return {
+    image: { uri: image.uri },
+    entrypoint,
+    limits: {
+      cpuCores: quantity('cpu', resourceLimits.cpu, parseCpuCores),
+      memoryBytes: quantity('memory', resourceLimits.memory, parseSizeBytes),
+      maxProcesses: MAX_PROCESSES,
+    },
+    env,
+    metadata,
+    persistent:
+      extensions?.persistence === 'true' ||
+      (parsed.data.volumes ?? []).some((volume) => volume.mountPath === '/workspace' && volume.pvc != null),
+    timeoutSeconds: timeout ?? null,
+  };
+}
+
+function refused(message: string): RequestShapeError {
+  return new RequestShapeError([{ type: 'value_error', loc: ['body'], msg: `Value error, ${message}` }]);
+}
+
+/** A NUL ends an argument for the kernel: what follows would be lost silently. */
+function checkStrings(values: readonly string[]): void {
+  if (values.some((value) => value.includes('\0'))) {
+    throw new ApiError(400, 'SANDBOX::INVALID_PARAMETER', 'entrypoint and env must not contain NUL characters.');
+  }
+}
+
+function quantity(name: string, text: string | undefined, parse: (text: string) => number | undefined) {
+  if (text === undefined) return null;
+  const value = parse(text);
+  if (value !== undefined && value > 0) return value;
+  throw new ApiError(
+    400,
+    'SANDBOX::INVALID_PARAMETER',
+    `Invalid resourceLimits.${name}: '${text}'; must resolve to a positive resource limit.`,
+  );
+}
+
+function checkMetadata(metadata: Readonly<Record<string, string>>): void {
+  const invalid = (message: string) => new ApiError(400, 'SANDBOX::INVALID_METADATA_LABEL', message);
+  const form =
+    "must be 63 characters or less, start/end with an alphanumeric character, and contain only alphanumeric, '-', '_', or '.' characters.";
+  for (const [key, value] of Object.entries(metadata)) {
+    if (key.startsWith(RESERVED_PREFIX)) {
+      throw invalid(
+        `Metadata key '${key}' uses the reserved prefix '${RESERVED_PREFIX}'. Keys under this prefix are managed by the system and cannot be set via metadata.`,
+      );
+    }
+    const slash = key.indexOf('/');
+    const prefixFits = slash === -1 || LABEL_PREFIX.test(key.slice(0, slash));
+    if (!prefixFits || !LABEL.test(key.slice(slash + 1))) {
+      throw invalid(`Metadata key '${key}' is invalid: its name ${form}`);
+    }
+    if (value !== '' && !LABEL.test(value)) throw invalid(`Metadata value '${value}' is invalid: ${form}`);
+  }
+}
+
+/** zod's words for a problem as those of the recorded server. */
+function toIssue(issue: z.core.$ZodIssue, body: unknown): FieldIssue {
+  const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  const loc = ['body', ...path];
+  if (issue.code === 'invalid_type') {
+    if (path.length > 0 && valueAt(body, path) === undefined) {
+      return { type: 'missing', loc, msg: 'Field required' };
+    }
+    switch (issue.expected) {
+      case 'string':
+        return { type: 'string_type', loc, msg: 'Input should be a valid string' };
+      case 'array':
+        return { type: 'list_type', loc, msg: 'Input should be a valid list' };
+      case 'int':
+      case 'number':
+        return { type: 'int_type', loc, msg: 'Input should be a valid integer' };
+      case 'record':
+        return { type: 'dict_type', loc, msg: 'Input should be a valid dictionary' };
+      default: {
+        const msg = 'Input should be a valid dictionary or object to extract fields from';
+        return { type: 'model_attributes_type', loc, msg };
+      }
+    }
+  }
+  if (issue.code === 'too_small' && issue.origin === 'array') {
+    return { type: 'too_short', loc, msg: 'List should have at least 1 item after validation, not 0' };
+  }
+  if (issue.code === 'too_small' && issue.origin !== 'string') {
+    const msg = `Input should be greater than or equal to ${issue.minimum}`;
+    return { type: 'greater_than_equal', loc, msg };
+  }
+  return { type: 'value_error', loc, msg: issue.message };
+}
+
+function valueAt(body: unknown, path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (value as Record<string | number, unknown> | null | undefined)?.[key],
+    body,
+  );
+}

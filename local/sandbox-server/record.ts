@@ -1,0 +1,84 @@
+/** What is known of a sandbox, and how it outlives the server: one JSON file per sandbox, replaced whole. */
+
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SandboxSpec } from './create-request.js';
+import { type ProcessIdentity, readText } from './processes.js';
+
+export type SandboxState =
+  | 'Pending'
+  | 'Running'
+  | 'Pausing'
+  | 'Paused'
+  | 'Resuming'
+  | 'Failed'
+  | 'Terminated';
+
+export interface SandboxEvent {
+  readonly at: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface SandboxRecord {
+  readonly id: string;
+  readonly spec: SandboxSpec;
+  /** The host's user that its processes belong to; `null` for the user of the server. */
+  readonly uid: number | null;
+  readonly createdAt: string;
+  expiresAt: string | null;
+  state: SandboxState;
+  reason: string;
+  message: string;
+  lastTransitionAt: string;
+  /** The process that we spawned; the sandbox's own first process is its child. */
+  outer: ProcessIdentity | null;
+  /** First process inside; its end is the end of all of them. */
+  init: ProcessIdentity | null;
+  /** How often the entrypoint was started. */
+  starts: number;
+  exitCode: number | null;
+  /** Set before the first thing is taken away, so that a deletion that was cut off is finished. */
+  deleting: boolean;
+  /** The server took its processes along when it stopped; the next server starts them again. */
+  stoppedWithServer: boolean;
+  events: SandboxEvent[];
+}
+
+const MAX_EVENTS = 100;
+const RECORD = 'sandbox.json';
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function saveRecord(home: string, record: SandboxRecord): void {
+  const draft = join(home, `${RECORD}.new`);
+  writeFileSync(draft, JSON.stringify(record), { mode: 0o600 });
+  renameSync(draft, join(home, RECORD));
+}
+
+/** Changes the state, and notes why for the events. The caller saves. */
+export function transition(record: SandboxRecord, state: SandboxState, reason: string, message: string): void {
+  const at = new Date().toISOString();
+  Object.assign(record, { state, reason, message, lastTransitionAt: at });
+  record.events = [...record.events, { at, reason, message }].slice(-MAX_EVENTS);
+}
+
+/**
+ * All records of a data folder, oldest first. A folder without one is a create that was cut off before
+ * it counted, or the rest of a deletion: it is removed. One with an unreadable record is left alone.
+ */
+export function loadRecords(dataDir: string, log: (line: string) => void): SandboxRecord[] {
+  const records: SandboxRecord[] = [];
+  for (const name of readdirSync(dataDir).filter((each) => ID.test(each))) {
+    const home = join(dataDir, name);
+    if (!readdirSync(home).includes(RECORD)) {
+      rmSync(home, { recursive: true, force: true });
+      continue;
+    }
+    try {
+      records.push(JSON.parse(readText(join(home, RECORD))) as SandboxRecord);
+    } catch {
+      log(`The record of sandbox ${name} cannot be read; its folder ${home} is left as it is.`);
+    }
+  }
+  return records.sort((a, b) => a.createdAt.localeCompare(b.createdAt));
+}

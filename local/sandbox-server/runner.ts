@@ -1,0 +1,174 @@
+/**
+ * Starts and stops the processes of one sandbox. Built so that the server may be killed at any line:
+ * the new process waits at a gate until its identity is on disk, and ends by itself when nobody opens it.
+ */
+
+import { spawn } from 'node:child_process';
+import { chownSync, closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Backend, Place } from './backends/backend.js';
+import { SYSTEM_PATH } from './backends/backend.js';
+import { forgetPorts, writeEnvironment } from './home.js';
+import {
+  childrenOf,
+  identify,
+  isAlive,
+  type ProcessIdentity,
+  readText,
+  signal,
+  waitUntil,
+} from './processes.js';
+
+/** Between SIGTERM to the entrypoint and SIGKILL to everything. */
+export const STOP_GRACE_MS = 1000;
+const START_TIMEOUT_MS = 20_000;
+const KILL_TIMEOUT_MS = 10_000;
+/** What a process that left no exit code must have died of: SIGKILL, 128 + 9. */
+const KILLED_EXIT_CODE = 137;
+
+/** Arguments: a `ulimit` line, the number of cgroup files, these files, the command. */
+const GATE = `
+read -r go || exit 125
+exec </dev/null
+umask 022
+eval "$1"; count=$2; shift 2
+while [ "$count" -gt 0 ]; do echo $$ >"$1" || exit 96; shift; count=$((count - 1)); done
+exec "$@"`;
+
+export interface Launch {
+  readonly place: Place;
+  readonly backend: Backend;
+  readonly entrypoint: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cgroupFolders: readonly string[];
+  /** Shell commands that set limits where there are no cgroups. */
+  readonly ulimits: string;
+  /** Saves the identity; the gate opens when it returns. */
+  readonly onSpawned: (outer: ProcessIdentity) => void;
+  readonly onExit: () => void;
+}
+
+/** The pair of processes by which a sandbox is known: the one that we spawned, and its own first one. */
+export interface Processes {
+  readonly outer: ProcessIdentity | null;
+  readonly init: ProcessIdentity | null;
+}
+
+/** @throws Error when no process could be spawned. */
+export function launch(options: Launch): void {
+  const { place, backend, cgroupFolders } = options;
+  forgetPorts(place);
+  const environment = writeEnvironment(place, {
+    ...backend.environment(place),
+    ...options.env,
+    OPENSANDBOX_ID: place.id,
+  });
+  const log = openSync(logFile(place), 'a', 0o600);
+  const status = openSync(statusFile(place), 'w', 0o600);
+  const variables = openSync(environment, 'r');
+  // Programs that write to /dev/stdout open the file anew, as the sandbox's user.
+  if (place.uid !== null) chownSync(logFile(place), place.uid, place.uid);
+  try {
+    const command = [
+      ...['-c', GATE, 'sh', options.ulimits, `${cgroupFolders.length}`],
+      ...cgroupFolders.map((folder) => join(folder, 'cgroup.procs')),
+      ...backend.command(place, options.entrypoint),
+    ];
+    const child = spawn('/bin/sh', command, {
+      cwd: place.home,
+      env: { PATH: SYSTEM_PATH },
+      detached: true,
+      stdio: ['pipe', log, log, status, variables, status],
+    });
+    child.on('error', () => undefined);
+    const outer = child.pid === undefined ? null : identify(child.pid);
+    if (outer === null) throw new Error('The first process of the sandbox could not be spawned.');
+    options.onSpawned(outer);
+    child.once('exit', options.onExit);
+    const gate = child.stdin;
+    gate?.on('error', () => undefined);
+    gate?.end('go\n');
+    child.unref();
+  } finally {
+    for (const file of [log, status, variables]) closeSync(file);
+  }
+}
+
+/**
+ * Waits until the sandbox's world is built and the entrypoint is about to run, or has run.
+ * @returns its first process (`null` when that is over already), or how the start went wrong.
+ */
+export async function untilReady(
+  place: Place,
+  backend: Backend,
+  outer: ProcessIdentity,
+): Promise<{ readonly init: ProcessIdentity | null } | 'failed' | 'timeout'> {
+  const isReady = () => /^ready$/m.test(readText(statusFile(place)));
+  await waitUntil(() => isReady() || !isAlive(outer), START_TIMEOUT_MS);
+  if (isReady()) return { init: backend.isolated ? firstProcessOf(outer) : null };
+  return isAlive(outer) ? 'timeout' : 'failed';
+}
+
+/** Whether any of the two lives. */
+export function isRunning({ outer, init }: Processes): boolean {
+  return isAlive(init) || isAlive(outer);
+}
+
+/** How the entrypoint ended; meaningful when the sandbox no longer runs. `null`: it never began. */
+export function exitCodeOf(place: Place): number | null {
+  const status = readText(statusFile(place));
+  const code = /^exit (\d+)$/m.exec(status)?.[1] ?? /"exit-code": (\d+)/.exec(status)?.[1];
+  if (code !== undefined) return Number(code);
+  return /^ready$/m.test(status) ? KILLED_EXIT_CODE : null;
+}
+
+/**
+ * Ends all processes of a sandbox: SIGTERM to the entrypoint, grace, SIGKILL to the rest.
+ * @throws Error when something survives even that.
+ */
+export async function stop(place: Place, backend: Backend, processes: Processes, graceMs: number): Promise<void> {
+  const { outer } = processes;
+  const init = processes.init ?? (isAlive(outer) ? firstProcessOf(outer) : null);
+  const isGone = backend.isolated
+    ? () => !isRunning({ outer, init })
+    : () => outer === null || groupIsEmpty(outer.pid);
+  if (isGone()) return;
+
+  if (backend.isolated) {
+    const entrypoint = isAlive(init) ? childrenOf(init.pid)[0] : undefined;
+    if (entrypoint !== undefined) signal(entrypoint, 'SIGTERM');
+  } else if (outer !== null) {
+    signal(-outer.pid, 'SIGTERM');
+  }
+  if (await waitUntil(isGone, graceMs)) return;
+
+  // The kernel ends a namespace's other processes before its first one counts as ended.
+  if (!backend.isolated && outer !== null) signal(-outer.pid, 'SIGKILL');
+  for (const each of [init, outer]) if (isAlive(each)) signal(each.pid, 'SIGKILL');
+  if (!(await waitUntil(isGone, KILL_TIMEOUT_MS))) {
+    throw new Error(`Processes of sandbox ${place.id} are still there ${KILL_TIMEOUT_MS} ms after SIGKILL.`);
+  }
+}
+
+export function logFile({ home }: Place): string {
+  return join(home, 'log');
+}
+
+function statusFile({ home }: Place): string {
+  return join(home, 'status');
+}
+
+/** `outer` is the back end's tool; its only child is the first process of the namespace. */
+function firstProcessOf(outer: ProcessIdentity): ProcessIdentity | null {
+  const [pid] = childrenOf(outer.pid);
+  return pid === undefined ? null : identify(pid);
+}
+
+function groupIsEmpty(group: number): boolean {
+  try {
+    process.kill(-group, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}

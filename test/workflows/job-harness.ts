@@ -1,0 +1,208 @@
+/**
+ * Runs the real workflow in the real time-skipping server against scripted activities, so that days pass
+ * in milliseconds and every answer of the world can be had.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { Context } from '@temporalio/activity';
+import type { WorkflowHandle } from '@temporalio/client';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, inject } from 'vitest';
+import type {
+  Activities,
+  CreateOutcome,
+  PauseOutcome,
+  ResumeOutcome,
+  WatchCursor,
+  WatchInput,
+  WatchOutcome,
+} from '../../contract/activities.js';
+import type { CheckpointSummary } from '../../contract/checkpoint.js';
+import type { AgentJobInput } from '../../contract/job-input.js';
+import type { JobSpec } from '../../contract/job-spec.js';
+import { AGENT_JOB_WORKFLOW, SEARCH_ATTRIBUTES, STATUS_QUERY } from '../../contract/messages.js';
+import type { JobResult, JobStatus } from '../../contract/status.js';
+
+export const spec: JobSpec = {
+  id: null,
+  sandbox: {
+    image: 'test',
+    entrypoint: ['agent'],
+    env: {},
+    files: [],
+    resources: { cpu: '1', memory: '512Mi' },
+    persistence: { storageClass: 'local-path', size: '5Gi' },
+  },
+  checkpoint: { port: 8000, path: 'state.json', everyMs: 1000, stallAfterMs: 60_000 },
+};
+
+const profile = { heartbeatTimeoutMs: 60_000, sliceMs: 3_600_000 };
+
+export function summary(step: number, status: CheckpointSummary['status'] = 'running'): CheckpointSummary {
+  const at = new Date().toISOString();
+  return {
+    status,
+    step,
+    progress: null,
+    message: null,
+    digest: `sha256:${step}`,
+    sizeBytes: 1,
+    readAt: at,
+    updatedAt: null,
+    wakeAt: null,
+  };
+}
+
+export function cursor(step: number): WatchCursor {
+  const at = new Date().toISOString();
+  return {
+    checkpoint: summary(step),
+    unchangedSince: at,
+    unreadableReads: 0,
+    verdict: 'ready',
+    verdictSince: at,
+    because: 'the agent answers',
+  };
+}
+
+export const ready = (step = 0): WatchOutcome => ({ kind: 'ready', cursor: cursor(step) });
+export const sliceOver = (step = 0): WatchOutcome => ({ kind: 'slice-over', cursor: cursor(step) });
+export const done = (step = 1, result: unknown = null): WatchOutcome => ({
+  kind: 'done',
+  cursor: cursor(step),
+  result,
+  resultOmittedBytes: null,
+});
+
+/** A watch in which nothing happens; like a real one it ends when it hears of its cancellation. */
+export async function nothingHappens(): Promise<never> {
+  const context = Context.current();
+  const beating = setInterval(() => context.heartbeat(), 50);
+  try {
+    return await context.cancelled;
+  } finally {
+    clearInterval(beating);
+  }
+}
+
+export type Script = Partial<{
+  createSandbox: (attempt: number) => CreateOutcome | Promise<CreateOutcome>;
+  /** One answer per watch; the default is ready, then done. */
+  watchSandbox: (input: WatchInput, count: number) => WatchOutcome | Promise<WatchOutcome>;
+  pauseSandbox: (count: number) => PauseOutcome | Promise<PauseOutcome>;
+  resumeSandbox: (count: number) => ResumeOutcome | Promise<ResumeOutcome>;
+  deleteSandboxes: (count: number) => void | Promise<void>;
+  probe: (count: number) => void | Promise<void>;
+}>;
+
+/** Scripted activities that keep the record of their calls in their order. */
+export function scripted(script: Script): { readonly activities: Activities; readonly calls: string[] } {
+  const calls: string[] = [];
+  const count = (name: string) => {
+    calls.push(name);
+    return calls.filter((call) => call === name).length;
+  };
+  const now = () => new Date().toISOString();
+  const activities: Activities = {
+    async createSandbox() {
+      const attempt = count('create');
+      const outcome = { sandboxId: `sb-${attempt}`, adopted: false, createdAt: now(), profile };
+      return script.createSandbox?.(attempt) ?? outcome;
+    },
+    async watchSandbox(input) {
+      const number = count(`watch ${input.mode}`);
+      return script.watchSandbox?.(input, number) ?? (input.mode === 'starting' ? ready() : done());
+    },
+    async pauseSandbox() {
+      const number = count('pause');
+      const outcome = { kind: 'paused', requestedAt: now(), observedAt: now(), checkpoint: null } as const;
+      return script.pauseSandbox?.(number) ?? outcome;
+    },
+    async resumeSandbox() {
+      const number = count('resume');
+      const outcome = { kind: 'running', requestedAt: now(), observedAt: now(), profile } as const;
+      return script.resumeSandbox?.(number) ?? outcome;
+    },
+    async deleteSandboxes({ sandboxId }) {
+      const number = count('delete');
+      await script.deleteSandboxes?.(number);
+      return { deleted: sandboxId === null ? [] : [sandboxId] };
+    },
+    async probe() {
+      const number = count('probe');
+      await script.probe?.(number);
+    },
+  };
+  return { activities, calls };
+}
+
+export interface StartedJob {
+  readonly handle: WorkflowHandle;
+  status(): Promise<JobStatus>;
+  result(): Promise<JobResult>;
+  /** Waits, in real time, until the status is so. */
+  until(condition: (status: JobStatus) => boolean): Promise<JobStatus>;
+}
+
+/** Call once in a test file: starts the time-skipping server for it. */
+export function useTimeSkipping() {
+  let env: TestWorkflowEnvironment;
+  beforeAll(async () => {
+    Runtime.install({ logger: new DefaultLogger('ERROR') });
+    env = await TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'existing-path', path: inject('testServer') } },
+    });
+    await registerSearchAttributes(env);
+  });
+  afterAll(async () => {
+    await env?.teardown();
+  });
+
+  /** Starts a job on a worker of its own, and stops the worker after `steps`. */
+  async function withJob<T>(
+    script: Script,
+    steps: (job: StartedJob, calls: string[], env: TestWorkflowEnvironment) => Promise<T>,
+    input: Partial<AgentJobInput> = {},
+  ): Promise<T> {
+    const taskQueue = `test-${randomUUID()}`;
+    const { activities, calls } = scripted(script);
+    const worker = await Worker.create({
+      connection: env.nativeConnection,
+      taskQueue,
+      workflowBundle: { codePath: inject('workflowBundle') },
+      activities,
+      maxHeartbeatThrottleInterval: 50,
+    });
+    return worker.runUntil(async () => {
+      const handle = await env.client.workflow.start(AGENT_JOB_WORKFLOW, {
+        taskQueue,
+        workflowId: `job-${randomUUID()}`,
+        args: [{ spec, ...input } satisfies AgentJobInput],
+      });
+      const status = () => handle.query<JobStatus>(STATUS_QUERY);
+      const until = async (condition: (status: JobStatus) => boolean) => {
+        for (const giveUpAt = Date.now() + 20_000; ; ) {
+          const current = await status();
+          if (condition(current)) return current;
+          if (Date.now() > giveUpAt) throw new Error(`Never so: ${JSON.stringify(current)}`);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      };
+      return steps(
+        { handle, status, until, result: () => handle.result() as Promise<JobResult> },
+        calls,
+        env,
+      );
+    });
+  }
+
+  return { withJob };
+}
+
+async function registerSearchAttributes(env: TestWorkflowEnvironment): Promise<void> {
+  await env.connection.operatorService.addSearchAttributes({
+    namespace: 'default',
+    searchAttributes: Object.fromEntries(Object.keys(SEARCH_ATTRIBUTES).map((name) => [name, 2])),
+  });
+}

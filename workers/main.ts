@@ -1,0 +1,81 @@
+/** The worker process: configuration → runtime (logs, metrics) → connection → worker, and back in that order. */
+
+import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from '@temporalio/worker';
+import { connectSandboxApi, createActivities, LocalWatches } from '../activities/index.js';
+import { WORKFLOW_BUNDLE } from './bundle.js';
+import { workerConfig } from './config.js';
+import { serveHealth } from './health.js';
+import { createLogger, logJobIds, temporalLogger } from './logging.js';
+
+export interface TemporalTarget {
+  readonly connection: NativeConnectionOptions;
+  readonly namespace: string;
+}
+
+/** Activities that change something; besides the watches, which only wait for the network. */
+const CONTROL_SLOTS = 200;
+
+/**
+ * Runs until SIGTERM or SIGINT, then lets requests in flight finish and returns. No job notices: what was
+ * cut off goes on in the next worker.
+ * @throws WorkerConfigError; errors of the connection to Temporal.
+ */
+export async function runWorker(
+  env: Readonly<Record<string, string | undefined>>,
+  temporal: TemporalTarget,
+): Promise<void> {
+  const config = workerConfig(env);
+  const logger = createLogger(config.logLevel);
+  // Once in a process, and before any connection.
+  Runtime.install({
+    logger: temporalLogger(logger),
+    telemetryOptions: {
+      logging: { forward: {}, filter: { core: 'WARN', other: 'WARN' } },
+      ...(config.metrics === null
+        ? {}
+        : { metrics: { prometheus: { bindAddress: `${config.metrics.host}:${config.metrics.port}` } } }),
+    },
+  });
+  const connection = await NativeConnection.connect(temporal.connection);
+  const api = connectSandboxApi(config.sandboxApi);
+  const watches = new LocalWatches();
+  try {
+    const worker = await Worker.create({
+      connection,
+      namespace: temporal.namespace,
+      taskQueue: config.taskQueue,
+      workflowBundle: { codePath: WORKFLOW_BUNDLE },
+      activities: createActivities({ api, watches, profile: config.watch, namespace: temporal.namespace }),
+      maxConcurrentActivityTaskExecutions: config.maxWatches + CONTROL_SLOTS,
+      maxHeartbeatThrottleInterval: config.heartbeatThrottleMs,
+      workflowTaskPollerBehavior: { type: 'autoscaling' },
+      activityTaskPollerBehavior: { type: 'autoscaling' },
+      shutdownGraceTime: config.shutdownGraceMs,
+      shutdownForceTime: config.shutdownGraceMs + 10_000,
+      interceptors: { activity: [logJobIds] },
+    });
+    const health =
+      config.health === null
+        ? null
+        : await serveHealth(config.health, () => ({ state: worker.getState(), watching: watches.size }));
+    logger.info(
+      {
+        event: 'worker.started',
+        taskQueue: config.taskQueue,
+        namespace: temporal.namespace,
+        sandboxApi: config.sandboxApi.apiUrl,
+        health: health?.url,
+      },
+      'worker started',
+    );
+    try {
+      await worker.run();
+    } finally {
+      await health?.close();
+    }
+    logger.info({ event: 'worker.stopped' }, 'worker stopped');
+  } finally {
+    await api.close();
+    await connection.close();
+  }
+}

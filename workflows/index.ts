@@ -1,0 +1,6 @@
+/**
+ * Entry point of the workflow bundle: every export is a workflow type.
+ * Nothing here may import zod, Node's modules or npm libraries: the bundle runs in Temporal's sandbox.
+ */
+
+export { agentJob } from './agent-job/workflow.js';

@@ -77,21 +77,15 @@ async function loadPlan(roots, depth, groupFiles) {
   }
   if (folders.size === 0) throw new Error(`none of ROOTS=${roots.join(':')} is there; name other folders`);
   for (const folder of folders) await walk(folder, depth, found);
-  const unreadable = [...found.unreadable].map(([path, code]) => ({ path, unreadable: code }));
-  const plan = {
-    roots,
-    depth,
-    links: found.links.size,
-    unreadable,
-    groups: cutGroups(found.sizes, groupFiles),
-  };
+  const groups = cutGroups(found.sizes, groupFiles);
+  const plan = { roots, depth, links: found.links.size, unreadable: [...found.unreadable.values()], groups };
   await writeDurably(inWorkspace('plan.json'), JSON.stringify(plan));
   return plan;
 }
 
 function noteUnreadable({ unreadable }, path, { code }) {
   // A name that is not UTF-8 arrives garbled, so nothing is found under the name that is asked for.
-  if (code !== 'ENOENT' || path.includes('\ufffd')) unreadable.set(path, code);
+  if (code !== 'ENOENT' || path.includes('\ufffd')) unreadable.set(path, { path, unreadable: code });
 }
 
 /** @param depth how many levels of folders below this one are entered. */

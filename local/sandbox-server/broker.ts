@@ -21,7 +21,8 @@ const PYTHONS = ['/usr/bin/python3', 'python3'];
 /** A Python that can be the broker; `null` when there is none. */
 export function findPython(): string | null {
   const runs = (python: string) =>
-    spawnSync(python, ['-S', '-E', '-c', 'import ctypes, fcntl, selectors'], { stdio: 'ignore' }).status === 0;
+    spawnSync(python, ['-S', '-E', '-c', 'import ctypes, fcntl, selectors'], { stdio: 'ignore' }).status ===
+    0;
   return PYTHONS.find(runs) ?? null;
 }
 
@@ -44,7 +45,10 @@ export class Broker {
       const id = ++this.#lastId;
       this.#waiting.set(id, { resolve, reject });
       const { pid, startedAt } = inside;
-      this.#running().send({ id, pid, startedAt, port }, (error) => error && this.#settle({ id, error: error.message }));
+      this.#running().send(
+        { id, pid, startedAt, port },
+        (error) => error && this.#settle({ id, error: error.message }),
+      );
     });
   }
 

@@ -83,7 +83,11 @@ function refused(message: string): RequestShapeError {
 /** A NUL ends an argument for the kernel: what follows would be lost silently. */
 function checkStrings(values: readonly string[]): void {
   if (values.some((value) => value.includes('\0'))) {
-    throw new ApiError(400, 'SANDBOX::INVALID_PARAMETER', 'entrypoint and env must not contain NUL characters.');
+    throw new ApiError(
+      400,
+      'SANDBOX::INVALID_PARAMETER',
+      'entrypoint and env must not contain NUL characters.',
+    );
   }
 }
 

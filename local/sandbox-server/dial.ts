@@ -47,7 +47,10 @@ function living(init: ProcessIdentity | null): ProcessIdentity {
 async function connectByShell({ init }: Target, port: number): Promise<Duplex> {
   const enter = process.getuid?.() === 0 ? ['-n'] : ['-U', '-n', '--preserve-credentials'];
   const command = ['-t', `${living(init).pid}`, ...enter, '--', 'bash', '-c', BASH_RELAY, 'bash', `${port}`];
-  const relay = spawn('nsenter', command, { stdio: ['pipe', 'pipe', 'ignore'], env: { PATH: process.env.PATH } });
+  const relay = spawn('nsenter', command, {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { PATH: process.env.PATH },
+  });
   return await new Promise((resolve, reject) => {
     relay.once('error', reject);
     relay.once('exit', () => reject(new Error('Connection refused')));

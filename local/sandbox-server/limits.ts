@@ -19,11 +19,17 @@ export function describeLimits(
   { cpuCores, memoryBytes, maxProcesses }: ResourceLimits,
 ): string[] {
   const by = (fallback: string) => (cgroups === null ? fallback : `enforced, cgroup v${cgroups}`);
-  const cpu = cpuCores === null ? 'no limit asked for' : `${cpuCores.toFixed(2)} cores (${by('NOT enforced')})`;
+  const cpu =
+    cpuCores === null ? 'no limit asked for' : `${cpuCores.toFixed(2)} cores (${by('NOT enforced')})`;
   const memory =
     memoryBytes === null
       ? 'no limit asked for'
       : `${Math.round(memoryBytes / 2 ** 20)} MiB (${by('per process, by ulimit')})`;
   const pids = `${maxProcesses} (${by(backend.isolated ? 'by ulimit' : 'NOT enforced')})`;
-  return [`CPU:          ${cpu}`, `Memory:       ${memory}`, `PIDs Limit:   ${pids}`, 'Disk:         NOT enforced'];
+  return [
+    `CPU:          ${cpu}`,
+    `Memory:       ${memory}`,
+    `PIDs Limit:   ${pids}`,
+    'Disk:         NOT enforced',
+  ];
 }

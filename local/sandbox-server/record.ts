@@ -56,7 +56,12 @@ export function saveRecord(home: string, record: SandboxRecord): void {
 }
 
 /** Changes the state, and notes why for the events. The caller saves. */
-export function transition(record: SandboxRecord, state: SandboxState, reason: string, message: string): void {
+export function transition(
+  record: SandboxRecord,
+  state: SandboxState,
+  reason: string,
+  message: string,
+): void {
   const at = new Date().toISOString();
   Object.assign(record, { state, reason, message, lastTransitionAt: at });
   record.events = [...record.events, { at, reason, message }].slice(-MAX_EVENTS);

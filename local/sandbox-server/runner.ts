@@ -26,10 +26,17 @@ const KILL_TIMEOUT_MS = 10_000;
 /** What a process that left no exit code must have died of: SIGKILL, 128 + 9. */
 const KILLED_EXIT_CODE = 137;
 
-/** Arguments: a `ulimit` line, the number of cgroup files, these files, the command. */
+/**
+ * Arguments: a `ulimit` line, the number of cgroup files, these files, the command. Files that the server
+ * itself has inherited from its starter would be open in the sandbox, too: bash can close them, dash cannot.
+ */
 const GATE = `
 read -r go || exit 125
 exec </dev/null
+for file in /proc/self/fd/*; do
+  [ "\${file##*/}" -gt 5 ] 2>/dev/null && [ -e "$file" ] && leaked="$leaked exec \${file##*/}>&-;"
+done
+[ -z "$leaked" ] || ! command -v bash >/dev/null || set -- "$@" # placeholder
 umask 022
 eval "$1"; count=$2; shift 2
 while [ "$count" -gt 0 ]; do echo $$ >"$1" || exit 96; shift; count=$((count - 1)); done
@@ -126,7 +133,12 @@ export function exitCodeOf(place: Place): number | null {
  * Ends all processes of a sandbox: SIGTERM to the entrypoint, grace, SIGKILL to the rest.
  * @throws Error when something survives even that.
  */
-export async function stop(place: Place, backend: Backend, processes: Processes, graceMs: number): Promise<void> {
+export async function stop(
+  place: Place,
+  backend: Backend,
+  processes: Processes,
+  graceMs: number,
+): Promise<void> {
   const { outer } = processes;
   const init = processes.init ?? (isAlive(outer) ? firstProcessOf(outer) : null);
   const isGone = backend.isolated

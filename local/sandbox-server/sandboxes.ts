@@ -303,7 +303,9 @@ export class Sandboxes {
       this.#operate(record, work).catch((error) => this.#log(`Recovery of sandbox ${record.id}: ${error}`));
     };
     if (record.deleting) {
-      this.delete(record.id).catch((error) => this.#log(`Deletion of sandbox ${record.id}: ${error.message}`));
+      this.delete(record.id).catch((error) =>
+        this.#log(`Deletion of sandbox ${record.id}: ${error.message}`),
+      );
     } else if (record.state === 'Pausing') {
       run(() => this.#pause(record));
     } else if (record.state === 'Pending' || record.state === 'Resuming') {
@@ -312,6 +314,7 @@ export class Sandboxes {
       const isKeptFromRunning =
         record.stoppedWithServer || (record.outer !== null && isOfEarlierBoot(record.outer));
       if (!isRunning(record) && isKeptFromRunning) {
+        Object.assign(record, { outer: null, init: null });
         transition(record, 'Pending', 'Restarting', 'The server is back; the entrypoint is started again.');
         this.#save(record);
         run(() => this.#startOrFail(record));
@@ -378,7 +381,9 @@ export class Sandboxes {
       this.#noticeEnd(record);
       if (record.expiresAt === null || record.expiresAt > now || this.#deletions.has(record.id)) continue;
       this.#log(`Sandbox ${record.id} has expired.`);
-      this.delete(record.id).catch((error) => this.#log(`Deletion of sandbox ${record.id}: ${error.message}`));
+      this.delete(record.id).catch((error) =>
+        this.#log(`Deletion of sandbox ${record.id}: ${error.message}`),
+      );
     }
   }
 
@@ -387,7 +392,8 @@ export class Sandboxes {
   }
 
   #refuseWhenClosing(): void {
-    if (this.#closing) throw new ApiError(503, 'LOCAL::SHUTTING_DOWN', 'The sandbox server is shutting down.');
+    if (this.#closing)
+      throw new ApiError(503, 'LOCAL::SHUTTING_DOWN', 'The sandbox server is shutting down.');
   }
 
   #refuseWhileChanging({ state }: SandboxRecord): void {

@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { platform } from 'node:process';
 import { prepareHome } from '../home.js';
-import { exitCodeOf, launch, logFile, stop } from '../runner.js';
 import { identify, type ProcessIdentity, readText, waitUntil } from '../processes.js';
+import { exitCodeOf, launch, logFile, stop } from '../runner.js';
 import type { Backend, BackendName } from './backend.js';
 import { bwrap } from './bwrap.js';
 import { plain } from './plain.js';
@@ -36,7 +36,8 @@ export async function detectBackend(dataDir: string, wanted?: BackendName): Prom
     if (reason === null) return { backend, notes: [] };
     reasons.push(`${backend.name}: ${reason}`);
   }
-  if (wanted !== undefined) throw new Error(`The back end "${wanted}" does not work here. ${reasons.join('; ')}`);
+  if (wanted !== undefined)
+    throw new Error(`The back end "${wanted}" does not work here. ${reasons.join('; ')}`);
   return { backend: plain, notes: [PLAIN_NOTE, ...reasons, ...apparmorRemedy()] };
 }
 

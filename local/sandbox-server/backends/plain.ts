@@ -10,7 +10,8 @@ import { type Backend, ENTER, type Place, SYSTEM_PATH } from './backend.js';
 /** Its own process group is all that holds such a sandbox together. */
 const FIRST_PROCESS = `
 cd "$1/workspace" || exit 97; shift
-/bin/sh -c '${ENTER}' sh "$@"
+exec 6>&2 2>/dev/null # what this shell says of its child's end is not the agent's
+/bin/sh -c '${ENTER}' sh "$@" 2>&6 6>&-
 code=$?
 echo "exit $code" >&3
 exit $code`;

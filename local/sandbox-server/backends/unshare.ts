@@ -1,7 +1,13 @@
 /** Isolation with nothing but util-linux: namespaces by `unshare`, and a root folder that a script builds. */
 
 import { type Backend, ENTER, type Place } from './backend.js';
-import { hostnameOf, INNER_ID, isolatedEnvironment, SHARED_ETC, TMP_SIZE_BYTES } from './isolated-environment.js';
+import {
+  hostnameOf,
+  INNER_ID,
+  isolatedEnvironment,
+  SHARED_ETC,
+  TMP_SIZE_BYTES,
+} from './isolated-environment.js';
 import { NODE_BINARY, stage } from './staging.js';
 
 /** SIOCSIFFLAGS with IFF_UP | IFF_RUNNING, for machines without iproute2. */
@@ -46,7 +52,9 @@ mount --bind -o ro proc/sys proc/sys || fail /proc/sys
 ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null || ${LOOPBACK_UP} || fail loopback
 hostname "$name" 2>/dev/null
 pivot_root . old && umount -l old && rmdir old && cd /workspace || fail pivot_root
-unshare -U --map-user=${INNER_ID} --map-group=${INNER_ID} -- setpriv --no-new-privs -- /bin/sh -c '${ENTER}' sh "$@"
+exec 6>&2 2>/dev/null # what this shell says of its child's end is not the agent's
+unshare -U --map-user=${INNER_ID} --map-group=${INNER_ID} -- \\
+  setpriv --no-new-privs -- /bin/sh -c '${ENTER}' sh "$@" 2>&6 6>&-
 code=$?
 echo "exit $code" >&3
 exit $code`;

@@ -1,0 +1,87 @@
+/** The local sandbox server: the Agent Sandboxes API on 127.0.0.1, with real isolated processes behind it. */
+
+import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { BackendName } from './backends/backend.js';
+import { detectBackend } from './backends/detect.js';
+import { detectCgroups } from './cgroups.js';
+import { createDialer } from './dial.js';
+import { listen } from './http-servers.js';
+import { lockFolder } from './lock.js';
+import { Sandboxes } from './sandboxes.js';
+
+export type { BackendName } from './backends/backend.js';
+
+export interface SandboxServerOptions {
+  /** Where the sandboxes live, each in a folder `{id}` with its `workspace`; made when missing. */
+  readonly dataDir: string;
+  /** 0: a free one. */
+  readonly port: number;
+  /** Default: a free one. */
+  readonly gatewayPort?: number;
+  readonly apiKey: string;
+  /** Default: the best one that works here. */
+  readonly backend?: BackendName;
+  /** Lines for people; default: none. */
+  readonly log?: (line: string) => void;
+}
+
+export interface SandboxServer {
+  readonly url: string;
+  readonly gatewayUrl: string;
+  readonly backend: BackendName;
+  /** What to know about isolation and limits on this machine. */
+  readonly notes: readonly string[];
+  /**
+   * Ends all processes of the sandboxes. The next server on this folder starts again what was running;
+   * with `deleteAll` nothing is left of them.
+   */
+  close(options?: { readonly deleteAll?: boolean }): Promise<void>;
+}
+
+/**
+ * Starts the server and takes over what an earlier one left in the folder.
+ * @throws Error when the folder is in use, a port is taken, or the wanted back end does not work here.
+ */
+export async function startSandboxServer(options: SandboxServerOptions): Promise<SandboxServer> {
+  const { apiKey, port, gatewayPort = 0, log = () => undefined } = options;
+  if (apiKey === '') throw new Error('The sandbox server needs an API key that is not empty.');
+  const dataDir = resolve(options.dataDir);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  chmodSync(dataDir, 0o700);
+  const unlock = lockFolder(dataDir);
+  try {
+    for (const name of readdirSync(dataDir).filter((each) => each.startsWith('probe-'))) {
+      rmSync(join(dataDir, name), { recursive: true, force: true });
+    }
+    const { backend, notes: isolationNotes } = await detectBackend(dataDir, options.backend);
+    const cgroups = detectCgroups();
+    const dialer = createDialer(backend);
+    const limitsNote =
+      'Control groups cannot be used here: CPU is not limited, memory only per process. As root they could be.';
+    const notes = [
+      ...isolationNotes,
+      ...(cgroups === null ? [limitsNote] : []),
+      ...(dialer.note === null ? [] : [dialer.note]),
+    ];
+    const sandboxes = new Sandboxes(dataDir, { backend, cgroups, dialer }, log);
+    const http = await listen({ sandboxes, apiKey, port, gatewayPort, log }).catch(async (error) => {
+      await sandboxes.close();
+      throw error;
+    });
+    return {
+      url: http.url,
+      gatewayUrl: http.gatewayUrl,
+      backend: backend.name,
+      notes,
+      close: async (closeOptions) => {
+        await sandboxes.close(closeOptions);
+        await http.close();
+        unlock();
+      },
+    };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}

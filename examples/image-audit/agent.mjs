@@ -191,6 +191,12 @@ async function makeReport(plan) {
   return { roots: plan.roots, depth: plan.depth, totals, files, unreadable, vanished };
 }
 
+/** Over path, size and SHA-256 of every counted file, so that anybody can check it against a walk of their own. */
+function digestOfFiles(files) {
+  const lines = files.map(({ path, size, sha256 }) => `${path}\0${size}\0${sha256}\n`);
+  return `sha256:${createHash('sha256').update(lines.sort().join('')).digest('hex')}`;
+}
+
 function summarize({ totals, files }, reportDigest) {
   const byDigest = new Map();
   const programs = new Map();
@@ -211,6 +217,7 @@ function summarize({ totals, files }, reportDigest) {
     totals,
     runs,
     reportDigest,
+    filesDigest: digestOfFiles(files),
     setuid: setuid.map(({ path }) => path),
     largest: largest.map(({ path, size }) => ({ path, size })),
     duplicates: { groups: copied.length, wastedBytes, top: copied.slice(0, 10) },

@@ -18,8 +18,8 @@ const PROXY_METHODS = 'GET, DELETE, POST, PATCH, PUT';
 export interface ApiOptions {
   readonly sandboxes: Sandboxes;
   readonly apiKey: string;
-  /** `host:port` of the gateway, once it listens. */
-  readonly gatewayAddress: () => string;
+  /** `host:port` of the gateway. */
+  readonly gatewayAddress: string;
 }
 
 interface Route {
@@ -112,7 +112,7 @@ async function handleSandboxes(
           return sendJson(response, 200, { endpoint });
         }
         const headers = { 'OpenSandbox-Ingress-To': `${id}-${port}` };
-        sendJson(response, 200, { endpoint: gatewayAddress(), headers });
+        sendJson(response, 200, { endpoint: gatewayAddress, headers });
       });
     case '{id}/diagnostics/{}':
       return only(method, 'GET', () => {

@@ -45,7 +45,7 @@ export function diagnostics(
   }
   const { text, truncated } =
     kind === 'logs'
-      ? readLog(logFile(sandboxes.placeOf(record)), tail)
+      ? readLog(logFile(sandboxes.steps.placeOf(record)), tail)
       : { text: events(record), truncated: false };
   if (scope === null) return plainText(text, { deprecation: 'true' });
   const content = {
@@ -91,7 +91,7 @@ function events({ id, state, createdAt, events }: SandboxRecord): string {
   ].join('\n');
 }
 
-function inspect({ machine }: Sandboxes, record: SandboxRecord): string {
+function inspect({ steps: { machine } }: Sandboxes, record: SandboxRecord): string {
   const { spec } = record;
   const indented = (lines: readonly string[]) => lines.map((line) => `  ${line}`);
   return [

@@ -33,7 +33,7 @@ export function createDialer(backend: Backend, python = findPython()): Dialer {
   const broker = new Broker(python);
   return {
     note: null,
-    connect: ({ init }, port) => broker.connect(living(init), port),
+    connect: async ({ init }, port) => broker.connect(living(init), port),
     close: () => broker.close(),
   };
 }

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { handleApiRequest, upgradeTarget } from './api.js';
+import { ApiError } from './errors.js';
 import { gatewayTarget } from './gateway.js';
 import { type ProxyTarget, proxy, tunnel } from './proxy.js';
 import { errorAnswer, sendJson } from './respond.js';
@@ -15,68 +16,79 @@ import type { Sandboxes } from './sandboxes.js';
 const KEEP_ALIVE_MS = 75_000;
 const HOST = '127.0.0.1';
 
-export interface HttpOptions {
-  readonly sandboxes: Sandboxes;
-  readonly apiKey: string;
-  readonly port: number;
-  readonly gatewayPort: number;
-  readonly log: (line: string) => void;
-}
-
 export interface HttpServers {
   readonly url: string;
   readonly gatewayUrl: string;
+  /** Begins to answer; to be called in the same turn in which `listen` has resolved. */
+  serve(options: ServeOptions): void;
   /** Cuts what is under way. */
   close(): Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly sandboxes: Sandboxes;
+  readonly apiKey: string;
+  readonly log: (line: string) => void;
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 type TargetOf = (request: IncomingMessage) => ProxyTarget;
 
-/** @throws Error when a port cannot be had. */
-export async function listen(options: HttpOptions): Promise<HttpServers> {
-  const { sandboxes, apiKey, log } = options;
-  const gateway = makeServer(
-    (request, response) => proxy(sandboxes, gatewayTarget(request), request, response),
-    gatewayTarget,
-    sandboxes,
-    log,
-  );
-  const apiOptions = { sandboxes, apiKey, gatewayAddress: () => addressOf(gateway) };
-  const api = makeServer(
-    (request, response) => handleApiRequest(apiOptions, request, response),
-    (request) => upgradeTarget(apiOptions, request),
-    sandboxes,
-    log,
-  );
+/**
+ * Takes the ports before anything else is done, so that a taken one changes nothing.
+ * @throws Error when a port cannot be had.
+ */
+export async function listen(port: number, gatewayPort: number): Promise<HttpServers> {
+  const [api, gateway] = [makeServer(), makeServer()];
+  const closeBoth = async () => {
+    await Promise.all([close(api), close(gateway)]);
+  };
   try {
-    await bind(gateway, options.gatewayPort);
-    await bind(api, options.port);
+    await bind(gateway, gatewayPort);
+    await bind(api, port);
   } catch (error) {
-    await close(gateway);
+    await closeBoth();
     throw error;
   }
+  const gatewayAddress = addressOf(gateway);
   return {
     url: `http://${addressOf(api)}`,
-    gatewayUrl: `http://${addressOf(gateway)}`,
-    close: async () => {
-      await Promise.all([close(api), close(gateway)]);
+    gatewayUrl: `http://${gatewayAddress}`,
+    close: closeBoth,
+    serve({ sandboxes, apiKey, log }) {
+      const options = { sandboxes, apiKey, gatewayAddress };
+      attach(
+        api,
+        (request, response) => handleApiRequest(options, request, response),
+        (request) => upgradeTarget(options, request),
+        { sandboxes, log },
+      );
+      attach(
+        gateway,
+        (request, response) => proxy(sandboxes, gatewayTarget(request), request, response),
+        gatewayTarget,
+        { sandboxes, log },
+      );
     },
   };
 }
 
-function makeServer(
+function makeServer(): Server {
+  return createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
+}
+
+function attach(
+  server: Server,
   handle: Handler,
   targetOf: TargetOf,
-  sandboxes: Sandboxes,
-  log: (line: string) => void,
-): Server {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
+  { sandboxes, log }: Pick<ServeOptions, 'sandboxes' | 'log'>,
+): void {
   server.on('request', (request, response) => {
     response.setHeader('x-request-id', requestId(request));
     request.on('error', () => undefined);
     response.on('error', () => undefined);
-    handle(request, response).catch((error) => answerError(request, response, error, log));
+    const answer = async () => handle(request, response);
+    answer().catch((error) => answerError(request, response, error, log));
   });
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => undefined);
@@ -86,7 +98,6 @@ function makeServer(
   server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
   });
-  return server;
 }
 
 function answerError(
@@ -96,7 +107,10 @@ function answerError(
   log: (line: string) => void,
 ): void {
   const { status, body, headers } = errorAnswer(error);
-  if (status === 500) log(`${request.method} ${pathOf(request)} failed: ${describe(error)}`);
+  if (!(error instanceof ApiError) && status === 500) {
+    const why = error instanceof Error ? error.stack : String(error);
+    log(`${request.method} ${pathOf(request)} failed: ${why}`);
+  }
   if (response.headersSent) {
     response.destroy();
     return;
@@ -120,12 +134,6 @@ function requestId(request: IncomingMessage): string {
 /** Without the query, which may carry what belongs to an agent alone. */
 function pathOf(request: IncomingMessage): string {
   return (request.url ?? '').split('?')[0] ?? '';
-}
-
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const detail = 'detail' in error && typeof error.detail === 'string' ? ` (${error.detail})` : '';
-  return `${error.message}${detail}`;
 }
 
 function addressOf(server: Server): string {

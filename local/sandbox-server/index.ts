@@ -64,20 +64,21 @@ export async function startSandboxServer(options: SandboxServerOptions): Promise
       ...(cgroups === null ? [limitsNote] : []),
       ...(dialer.note === null ? [] : [dialer.note]),
     ];
+    const http = await listen(port, gatewayPort);
     const sandboxes = new Sandboxes(dataDir, { backend, cgroups, dialer }, log);
-    const http = await listen({ sandboxes, apiKey, port, gatewayPort, log }).catch(async (error) => {
-      await sandboxes.close();
-      throw error;
-    });
+    http.serve({ sandboxes, apiKey, log });
     return {
       url: http.url,
       gatewayUrl: http.gatewayUrl,
       backend: backend.name,
       notes,
       close: async (closeOptions) => {
-        await sandboxes.close(closeOptions);
-        await http.close();
-        unlock();
+        try {
+          await sandboxes.close(closeOptions);
+        } finally {
+          await http.close();
+          unlock();
+        }
       },
     };
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Facts about processes that stay true over a restart of the server, and over the reuse of a pid. */
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { platform } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -31,14 +31,28 @@ export function isOfEarlierBoot(identity: ProcessIdentity): boolean {
   return identity.bootId !== BOOT_ID;
 }
 
+/** Whether it is the first process of a namespace of its own: those of the host never are. */
+export function isFirstOfNamespace(pid: number): boolean {
+  return /^NSpid:\t\d+\t(\d+\t)*1$/m.test(readText(`/proc/${pid}/status`));
+}
+
 /** Direct children, oldest first; empty for a process that is gone. */
 export function childrenOf(pid: number): number[] {
   return readText(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number);
 }
 
-/** Every process that has this variable in its first environment. Linux only, else empty. */
-export function processesWithVariable(pids: readonly number[], variable: string): number[] {
-  return pids.filter((pid) => readText(`/proc/${pid}/environ`).split('\0').includes(variable));
+/**
+ * Living processes of a process group, and those that have this variable in their first environment
+ * (a daemon leaves its group, but keeps its environment). Linux only, else empty.
+ */
+export function findProcesses(group: number, variable: string): number[] {
+  if (platform !== 'linux') return [];
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => {
+    const [state, , pgrp] = statFields(pid);
+    if (state === undefined || state === 'Z' || state === 'X') return false;
+    return Number(pgrp) === group || readText(`/proc/${pid}/environ`).split('\0').includes(variable);
+  });
 }
 
 /** Sends a signal; a process that is already gone is no error. */
@@ -70,11 +84,15 @@ export function readText(file: string): string {
 }
 
 function startTicks(pid: number): string | null {
-  const stat = readText(`/proc/${pid}/stat`);
-  // The name in parentheses may itself hold spaces and parentheses.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const fields = statFields(pid);
   const [state, ticks] = [fields[0], fields[19]];
   return ticks === undefined || state === 'Z' || state === 'X' ? null : ticks;
+}
+
+/** From the state on; the name in parentheses before it may itself hold spaces and parentheses. */
+function statFields(pid: number): string[] {
+  const stat = readText(`/proc/${pid}/stat`);
+  return stat === '' ? [] : stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function startDate(pid: number): string | null {

@@ -92,6 +92,8 @@ export async function proxy(
       upstream.destroy();
       connection.destroy();
     });
+    // Else the head would wait for the first byte of the body.
+    upstream.flushHeaders();
     request.pipe(upstream);
   });
 }

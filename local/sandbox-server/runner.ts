@@ -6,13 +6,17 @@
 import { spawn } from 'node:child_process';
 import { chownSync, closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { platform } from 'node:process';
 import type { Backend, Place } from './backends/backend.js';
 import { SYSTEM_PATH } from './backends/backend.js';
 import { forgetPorts, writeEnvironment } from './home.js';
 import {
   childrenOf,
+  findProcesses,
   identify,
   isAlive,
+  isFirstOfNamespace,
+  isOfEarlierBoot,
   type ProcessIdentity,
   readText,
   signal,
@@ -36,10 +40,10 @@ exec </dev/null
 for file in /proc/self/fd/*; do
   [ "\${file##*/}" -gt 5 ] 2>/dev/null && [ -e "$file" ] && leaked="$leaked exec \${file##*/}>&-;"
 done
-[ -z "$leaked" ] || ! command -v bash >/dev/null || set -- "$@" # placeholder
 umask 022
 eval "$1"; count=$2; shift 2
 while [ "$count" -gt 0 ]; do echo $$ >"$1" || exit 96; shift; count=$((count - 1)); done
+if [ -n "$leaked" ] && command -v bash >/dev/null; then exec bash -c "$leaked"' exec "$@"' bash "$@"; fi
 exec "$@"`;
 
 export interface Launch {
@@ -112,21 +116,26 @@ export async function untilReady(
 ): Promise<{ readonly init: ProcessIdentity | null } | 'failed' | 'timeout'> {
   const isReady = () => /^ready$/m.test(readText(statusFile(place)));
   await waitUntil(() => isReady() || !isAlive(outer), START_TIMEOUT_MS);
-  if (isReady()) return { init: backend.isolated ? firstProcessOf(outer) : null };
+  if (isReady()) return { init: backend.isolated ? firstProcessOf(place, outer) : null };
   return isAlive(outer) ? 'timeout' : 'failed';
 }
 
-/** Whether any of the two lives. */
-export function isRunning({ outer, init }: Processes): boolean {
-  return isAlive(init) || isAlive(outer);
+/** Whether the entrypoint runs. Daemons that it has left behind do not count. */
+export function isRunning(place: Place, { outer, init }: Processes): boolean {
+  return (isAlive(init) || isAlive(outer)) && reportedExitCode(place) === null;
 }
 
 /** How the entrypoint ended; meaningful when the sandbox no longer runs. `null`: it never began. */
 export function exitCodeOf(place: Place): number | null {
+  const code = reportedExitCode(place);
+  if (code !== null) return code;
+  return /^ready$/m.test(readText(statusFile(place))) ? KILLED_EXIT_CODE : null;
+}
+
+function reportedExitCode(place: Place): number | null {
   const status = readText(statusFile(place));
   const code = /^exit (\d+)$/m.exec(status)?.[1] ?? /"exit-code": (\d+)/.exec(status)?.[1];
-  if (code !== undefined) return Number(code);
-  return /^ready$/m.test(status) ? KILLED_EXIT_CODE : null;
+  return code === undefined ? null : Number(code);
 }
 
 /**
@@ -140,26 +149,51 @@ export async function stop(
   graceMs: number,
 ): Promise<void> {
   const { outer } = processes;
-  const init = processes.init ?? (isAlive(outer) ? firstProcessOf(outer) : null);
-  const isGone = backend.isolated
-    ? () => !isRunning({ outer, init })
-    : () => outer === null || groupIsEmpty(outer.pid);
-  if (isGone()) return;
-
-  if (backend.isolated) {
-    const entrypoint = isAlive(init) ? childrenOf(init.pid)[0] : undefined;
-    if (entrypoint !== undefined) signal(entrypoint, 'SIGTERM');
-  } else if (outer !== null) {
-    signal(-outer.pid, 'SIGTERM');
-  }
-  if (await waitUntil(isGone, graceMs)) return;
-
-  // The kernel ends a namespace's other processes before its first one counts as ended.
-  if (!backend.isolated && outer !== null) signal(-outer.pid, 'SIGKILL');
-  for (const each of [init, outer]) if (isAlive(each)) signal(each.pid, 'SIGKILL');
-  if (!(await waitUntil(isGone, KILL_TIMEOUT_MS))) {
+  if (outer === null || isOfEarlierBoot(outer)) return;
+  const tree = backend.isolated ? namespaceTree(place, outer, processes.init) : groupTree(place, outer);
+  if (tree.isGone()) return;
+  tree.terminate();
+  if (await waitUntil(tree.isGone, graceMs)) return;
+  tree.kill();
+  if (!(await waitUntil(tree.isGone, KILL_TIMEOUT_MS))) {
     throw new Error(`Processes of sandbox ${place.id} are still there ${KILL_TIMEOUT_MS} ms after SIGKILL.`);
   }
+}
+
+interface Tree {
+  /** Tells the entrypoint. */
+  readonly terminate: () => void;
+  readonly kill: () => void;
+  readonly isGone: () => boolean;
+}
+
+/** The kernel ends a namespace's other processes before its first one counts as ended. */
+function namespaceTree(place: Place, outer: ProcessIdentity, known: ProcessIdentity | null): Tree {
+  const init = known ?? firstProcessOf(place, outer);
+  return {
+    isGone: () => !isAlive(init) && !isAlive(outer),
+    terminate: () => {
+      const entrypoint = isAlive(init) ? childrenOf(init.pid)[0] : undefined;
+      if (entrypoint !== undefined) signal(entrypoint, 'SIGTERM');
+    },
+    kill: () => {
+      for (const each of [init, outer]) if (isAlive(each)) signal(each.pid, 'SIGKILL');
+    },
+  };
+}
+
+/** Without namespaces: a process group, and what has left it. */
+function groupTree({ id }: Place, outer: ProcessIdentity): Tree {
+  const find = () => findProcesses(outer.pid, `OPENSANDBOX_ID=${id}`);
+  const isGone = () => find().length === 0 && (platform === 'linux' || !isAlive(outer));
+  return {
+    isGone,
+    terminate: () => signal(childrenOf(outer.pid)[0] ?? -outer.pid, 'SIGTERM'),
+    kill: () => {
+      signal(-outer.pid, 'SIGKILL');
+      for (const pid of find()) signal(pid, 'SIGKILL');
+    },
+  };
 }
 
 export function logFile({ home }: Place): string {
@@ -170,17 +204,10 @@ function statusFile({ home }: Place): string {
   return join(home, 'status');
 }
 
-/** `outer` is the back end's tool; its only child is the first process of the namespace. */
-function firstProcessOf(outer: ProcessIdentity): ProcessIdentity | null {
-  const [pid] = childrenOf(outer.pid);
-  return pid === undefined ? null : identify(pid);
-}
-
-function groupIsEmpty(group: number): boolean {
-  try {
-    process.kill(-group, 0);
-    return false;
-  } catch {
-    return true;
-  }
+/** The only child of the back end's tool. bwrap may end before it, but has written down which it is. */
+function firstProcessOf(place: Place, outer: ProcessIdentity): ProcessIdentity | null {
+  const child = isAlive(outer) ? childrenOf(outer.pid)[0] : undefined;
+  const reported = /"child-pid": (\d+)/.exec(readText(statusFile(place)))?.[1];
+  const pid = child ?? Number(reported);
+  return isFirstOfNamespace(pid) ? identify(pid) : null;
 }

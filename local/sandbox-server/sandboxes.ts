@@ -5,39 +5,26 @@
 
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Backend, Place } from './backends/backend.js';
 import { FIRST_UID } from './backends/detect.js';
-import { type CgroupVersion, createCgroup, hadOutOfMemoryKill, removeCgroup } from './cgroups.js';
 import type { SandboxSpec } from './create-request.js';
-import type { Dialer } from './dial.js';
 import { ApiError, sandboxNotFound, wrongState } from './errors.js';
-import { emptyWorkspace, prepareHome } from './home.js';
-import { ulimits } from './limits.js';
-import { isOfEarlierBoot, readText } from './processes.js';
-import { loadRecords, type SandboxRecord, saveRecord, transition } from './record.js';
-import { exitCodeOf, isRunning, launch, logFile, STOP_GRACE_MS, stop, untilReady } from './runner.js';
+import { isOfEarlierBoot } from './processes.js';
+import { loadRecords, type SandboxRecord, transition } from './record.js';
+import { STOP_GRACE_MS } from './runner.js';
+import { type Machine, Steps } from './steps.js';
 
 /** How often ends of adopted processes and expiry are looked for. */
 const TICK_MS = 250;
 /** A pause or resume that takes longer is answered before it is done. */
 const ANSWER_WITHIN_MS = 50;
 
-export interface Machine {
-  readonly backend: Backend;
-  readonly cgroups: CgroupVersion | null;
-  readonly dialer: Dialer;
-}
-
 export class Sandboxes {
-  readonly machine: Machine;
-  readonly #dataDir: string;
+  readonly steps: Steps;
   readonly #log: (line: string) => void;
   readonly #records = new Map<string, SandboxRecord>();
-  /** The start, pause or deletion under way, at most one per sandbox. */
+  /** The start, pause or clearing-up under way, at most one per sandbox; a deletion waits for it. */
   readonly #operations = new Map<string, Promise<void>>();
   readonly #deletions = new Map<string, Promise<void>>();
   readonly #ticking: NodeJS.Timeout;
@@ -45,8 +32,7 @@ export class Sandboxes {
 
   /** Takes over what an earlier server has left in the folder. */
   constructor(dataDir: string, machine: Machine, log: (line: string) => void) {
-    this.#dataDir = dataDir;
-    this.machine = machine;
+    this.steps = new Steps(dataDir, machine, log);
     this.#log = log;
     for (const record of loadRecords(dataDir, log)) {
       this.#records.set(record.id, record);
@@ -97,13 +83,13 @@ export class Sandboxes {
       events: [],
     };
     transition(record, 'Pending', 'Creating', 'The sandbox is being created.');
-    mkdirSync(this.placeOf(record).home, { mode: 0o700 });
-    saveRecord(this.placeOf(record).home, record);
+    mkdirSync(this.steps.placeOf(record).home, { mode: 0o700 });
+    this.steps.save(record);
     this.#records.set(record.id, record);
     try {
       let started = record;
       await this.#operate(record, async () => {
-        await this.#start(record);
+        await this.steps.start(record, this.#exitOf(record));
         started = { ...record };
       });
       return started;
@@ -122,8 +108,8 @@ export class Sandboxes {
       throw wrongState('SANDBOX_NOT_RUNNING', 'Sandbox is not in a running state.');
     }
     transition(record, 'Pausing', 'Pausing', 'The entrypoint is asked to stop.');
-    this.#save(record);
-    await this.#answerSoon(this.#operate(record, () => this.#pause(record)));
+    this.steps.save(record);
+    await this.#answerSoon(this.#operate(record, () => this.steps.pause(record)));
   }
 
   /** @throws ApiError 404, or 409 unless it is paused. */
@@ -135,8 +121,8 @@ export class Sandboxes {
       throw wrongState('SANDBOX_NOT_PAUSED', 'Sandbox is not in a paused state.');
     }
     transition(record, 'Resuming', 'Resuming', 'The entrypoint is started on the same /workspace.');
-    this.#save(record);
-    await this.#answerSoon(this.#operate(record, () => this.#startOrFail(record)));
+    this.steps.save(record);
+    await this.#answerSoon(this.#operate(record, () => this.steps.startOrFail(record, this.#exitOf(record))));
   }
 
   /**
@@ -160,7 +146,7 @@ export class Sandboxes {
       throw wrongState('INVALID_EXPIRATION', `Sandbox ${id} does not have automatic expiration enabled.`);
     }
     record.expiresAt = expiresAt.toISOString();
-    this.#save(record);
+    this.steps.save(record);
   }
 
   /** @throws ApiError that says why there is no connection to that port now. */
@@ -168,7 +154,10 @@ export class Sandboxes {
     const record = this.get(id);
     refuseUnreachable(record);
     try {
-      return await this.machine.dialer.connect({ init: record.init, home: this.placeOf(record).home }, port);
+      return await this.steps.machine.dialer.connect(
+        { init: record.init, home: this.steps.placeOf(record).home },
+        port,
+      );
     } catch (error) {
       refuseUnreachable(this.get(id));
       const reason = error instanceof Error ? error.message : String(error);
@@ -180,111 +169,37 @@ export class Sandboxes {
     }
   }
 
-  placeOf({ id, uid }: Pick<SandboxRecord, 'id' | 'uid'>): Place {
-    return { id, uid, home: join(this.#dataDir, id) };
-  }
-
   /**
    * Ends all processes. What was running is started again by the next server on this folder,
    * as after the restart of a machine; with `deleteAll` nothing remains.
+   * @throws AggregateError when some could not be ended; the others are.
    */
   async close({ deleteAll = false } = {}): Promise<void> {
     this.#closing = true;
     clearInterval(this.#ticking);
     await Promise.allSettled([...this.#operations.values(), ...this.#deletions.values()]);
     const all = [...this.#records.values()];
-    if (deleteAll) await Promise.all(all.map((record) => this.delete(record.id)));
-    else await Promise.all(all.map((record) => this.#stopWithServer(record)));
-    this.machine.dialer.close();
+    const endings = await Promise.allSettled(
+      all.map((record) => (deleteAll ? this.delete(record.id) : this.#stopWithServer(record))),
+    );
+    this.steps.machine.dialer.close();
+    const failures = endings.filter((ending) => ending.status === 'rejected').map(({ reason }) => reason);
+    if (failures.length > 0) throw new AggregateError(failures, `Not all sandboxes ended: ${failures[0]}`);
   }
 
   #newIdentity(): { id: string; uid: number | null } {
     const id = randomUUID();
-    if (process.getuid?.() !== 0 || !this.machine.backend.isolated) return { id, uid: null };
+    if (process.getuid?.() !== 0 || !this.steps.machine.backend.isolated) return { id, uid: null };
     const uid = FIRST_UID + 1 + Number.parseInt(id.slice(0, 6), 16);
     const isTaken = [...this.#records.values()].some((record) => record.uid === uid);
     return isTaken ? this.#newIdentity() : { id, uid };
   }
 
-  /** @throws ApiError when the sandbox could not be built. */
-  async #start(record: SandboxRecord): Promise<void> {
-    const { backend, cgroups } = this.machine;
-    const place = this.placeOf(record);
-    prepareHome(place);
-    Object.assign(record, { outer: null, init: null, exitCode: null, stoppedWithServer: false });
-    launch({
-      place,
-      backend,
-      entrypoint: record.spec.entrypoint,
-      env: record.spec.env,
-      cgroupFolders: cgroups === null ? [] : createCgroup(cgroups, record.id, record.spec.limits),
-      ulimits: ulimits(cgroups, backend, record.spec.limits),
-      onSpawned: (outer) => {
-        record.outer = outer;
-        record.starts += 1;
-        this.#save(record);
-      },
-      onExit: () => this.#noticeEnd(record),
-    });
-    await this.#becomeRunning(record);
-  }
-
-  /** From "spawned" on: also for what a killed server had spawned. */
-  async #becomeRunning(record: SandboxRecord): Promise<void> {
-    const { backend } = this.machine;
-    const place = this.placeOf(record);
-    const { outer } = record;
-    if (outer === null) throw new Error(`Sandbox ${record.id} was not spawned.`);
-    const result = await untilReady(place, backend, outer);
-    if (result === 'timeout' || result === 'failed') {
-      await stop(place, backend, record, 0);
-      await this.#releaseLimits(record);
-      if (result === 'timeout') {
-        throw new ApiError(504, 'LOCAL::POD_READY_TIMEOUT', `Sandbox ${record.id} did not start in time.`);
-      }
-      const said = readText(logFile(place)).trim().slice(-500);
-      throw new ApiError(500, 'LOCAL::SANDBOX_START_FAILED', 'The sandbox could not be built.', said);
-    }
-    record.init = result.init;
-    transition(record, 'Running', 'DependenciesReady', 'Pod is Ready; Service Exists');
-    this.#save(record);
-  }
-
-  async #startOrFail(record: SandboxRecord): Promise<void> {
-    try {
-      await this.#start(record);
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      this.#log(`Sandbox ${record.id} could not be started: ${message}`);
-      transition(record, 'Failed', 'START_FAILED', message);
-      this.#save(record);
-    }
-  }
-
-  async #pause(record: SandboxRecord): Promise<void> {
-    const place = this.placeOf(record);
-    await stop(place, this.machine.backend, record, STOP_GRACE_MS);
-    await this.#releaseLimits(record);
-    if (!record.spec.persistent) emptyWorkspace(place);
-    Object.assign(record, { outer: null, init: null });
-    transition(record, 'Paused', 'PodDeleted', 'All processes have ended; /workspace is retained.');
-    if (!record.spec.persistent) record.message = 'All processes have ended; /workspace was not persistent.';
-    this.#save(record);
-  }
-
   async #delete(record: SandboxRecord): Promise<void> {
     record.deleting = true;
-    this.#save(record);
+    this.steps.save(record);
     await this.#operations.get(record.id)?.catch(() => undefined);
-    const place = this.placeOf(record);
-    try {
-      await stop(place, this.machine.backend, record, 0);
-      await this.#releaseLimits(record);
-      await rm(place.home, { recursive: true, force: true });
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      throw new ApiError(500, 'LOCAL::SANDBOX_DELETE_FAILED', `Failed to delete sandbox: ${message}`);
-    }
+    await this.steps.erase(record);
     this.#records.delete(record.id);
   }
 
@@ -292,9 +207,8 @@ export class Sandboxes {
     this.#noticeEnd(record);
     if (record.state !== 'Running') return;
     record.stoppedWithServer = true;
-    this.#save(record);
-    await stop(this.placeOf(record), this.machine.backend, record, STOP_GRACE_MS);
-    await this.#releaseLimits(record);
+    this.steps.save(record);
+    await this.steps.endProcesses(record, STOP_GRACE_MS);
   }
 
   /** What a server that ended at any instant was about to do is done; what runs goes on running. */
@@ -307,31 +221,21 @@ export class Sandboxes {
         this.#log(`Deletion of sandbox ${record.id}: ${error.message}`),
       );
     } else if (record.state === 'Pausing') {
-      run(() => this.#pause(record));
+      run(() => this.steps.pause(record));
     } else if (record.state === 'Pending' || record.state === 'Resuming') {
-      run(() => this.#finishStart(record));
+      run(() => this.steps.finishStart(record, this.#exitOf(record)));
     } else if (record.state === 'Running') {
       const isKeptFromRunning =
         record.stoppedWithServer || (record.outer !== null && isOfEarlierBoot(record.outer));
-      if (!isRunning(record) && isKeptFromRunning) {
+      if (!this.steps.isRunning(record) && isKeptFromRunning) {
         Object.assign(record, { outer: null, init: null });
         transition(record, 'Pending', 'Restarting', 'The server is back; the entrypoint is started again.');
-        this.#save(record);
-        run(() => this.#startOrFail(record));
+        this.steps.save(record);
+        run(() => this.steps.startOrFail(record, this.#exitOf(record)));
       } else {
         record.stoppedWithServer = false;
         this.#noticeEnd(record);
       }
-    }
-  }
-
-  async #finishStart(record: SandboxRecord): Promise<void> {
-    const hasBegun = isRunning(record) || exitCodeOf(this.placeOf(record)) !== null;
-    if (record.outer !== null && !isOfEarlierBoot(record.outer) && hasBegun) {
-      await this.#becomeRunning(record);
-      this.#noticeEnd(record);
-    } else {
-      await this.#startOrFail(record);
     }
   }
 
@@ -353,26 +257,15 @@ export class Sandboxes {
 
   #noticeEnd(record: SandboxRecord): void {
     if (record.state !== 'Running' || record.deleting || record.stoppedWithServer) return;
-    if (this.#operations.has(record.id) || isRunning(record)) return;
-    const { cgroups } = this.machine;
-    const exitCode = exitCodeOf(this.placeOf(record)) ?? 137;
-    record.exitCode = exitCode;
-    const isOutOfMemory = cgroups !== null && exitCode === 137 && hadOutOfMemoryKill(cgroups, record.id);
-    if (exitCode === 0) {
-      transition(record, 'Terminated', 'CONTAINER_EXITED', 'Sandbox container exited successfully.');
-    } else {
-      const reason = isOutOfMemory ? 'OOMKilled' : 'CONTAINER_EXITED_ERROR';
-      transition(record, 'Failed', reason, `Sandbox container exited with code ${exitCode}.`);
-    }
-    this.#save(record);
-    this.#operate(record, async () => {
-      await stop(this.placeOf(record), this.machine.backend, record, 0);
-      await this.#releaseLimits(record);
-    }).catch((error) => this.#log(`After the end of sandbox ${record.id}: ${error}`));
+    if (this.#operations.has(record.id) || this.steps.isRunning(record)) return;
+    this.steps.recordEnd(record);
+    this.#operate(record, () => this.steps.endProcesses(record, 0)).catch((error) => {
+      this.#log(`After the end of sandbox ${record.id}: ${error}`);
+    });
   }
 
-  async #releaseLimits(record: SandboxRecord): Promise<void> {
-    if (this.machine.cgroups !== null) await removeCgroup(this.machine.cgroups, record.id);
+  #exitOf(record: SandboxRecord): () => void {
+    return () => this.#noticeEnd(record);
   }
 
   #tick(): void {
@@ -387,13 +280,9 @@ export class Sandboxes {
     }
   }
 
-  #save(record: SandboxRecord): void {
-    saveRecord(this.placeOf(record).home, record);
-  }
-
   #refuseWhenClosing(): void {
-    if (this.#closing)
-      throw new ApiError(503, 'LOCAL::SHUTTING_DOWN', 'The sandbox server is shutting down.');
+    if (!this.#closing) return;
+    throw new ApiError(503, 'LOCAL::SHUTTING_DOWN', 'The sandbox server is shutting down.');
   }
 
   #refuseWhileChanging({ state }: SandboxRecord): void {

@@ -97,6 +97,8 @@ export function applyPaused(
       const checkpoint = outcome.checkpoint ?? state.cursor?.checkpoint ?? null;
       sandbox.state = 'paused';
       state.lastPause = { checkpoint };
+      // What the watch last saw went with it; this is as new.
+      if (state.cursor !== null) state.cursor = { ...state.cursor, checkpoint };
       state.openResume = null;
       state.meter = switchMeter(state.meter, 'paused', outcome.observedAt);
       addReceipt(state, {

@@ -1,0 +1,13 @@
+/** The typed client of Longhaul: `import { Longhaul } from 'longhaul'`. */
+
+export type { CheckpointSummary } from '../contract/checkpoint.js';
+export type { ErrorCode } from '../contract/errors.js';
+export type { JobSpecSource, SpecProblem } from '../contract/job-spec.schema.js';
+export type * from '../contract/status.js';
+export { type ConnectionConfig, type ConnectOptions, connectionConfig } from './connection.js';
+export { LonghaulError } from './errors.js';
+export type { JobHandle } from './job-handle.js';
+export type { JobSummary } from './job-summary.js';
+export type { WatchOptions } from './job-watch.js';
+export type { Jobs, ListOptions, SubmitOptions } from './jobs.js';
+export { Longhaul } from './longhaul.js';

@@ -1,0 +1,175 @@
+/**
+ * The steps that the life of one sandbox is made of. Each saves what it is about to do before it does it,
+ * and each may be taken again after a server was killed in the middle of it.
+ */
+
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Backend, Place } from './backends/backend.js';
+import { type CgroupVersion, createCgroup, hadOutOfMemoryKill, removeCgroup } from './cgroups.js';
+import type { Dialer } from './dial.js';
+import { ApiError } from './errors.js';
+import { emptyWorkspace, prepareHome } from './home.js';
+import { ulimits } from './limits.js';
+import { isOfEarlierBoot, readText } from './processes.js';
+import { type SandboxRecord, saveRecord, transition } from './record.js';
+import { exitCodeOf, isRunning, launch, logFile, STOP_GRACE_MS, stop, untilReady } from './runner.js';
+
+/** 128 + SIGKILL: what a process that left no exit code has died of. */
+const KILLED_EXIT_CODE = 137;
+
+/** What this machine offers. */
+export interface Machine {
+  readonly backend: Backend;
+  readonly cgroups: CgroupVersion | null;
+  readonly dialer: Dialer;
+}
+
+export class Steps {
+  readonly machine: Machine;
+  readonly #dataDir: string;
+  readonly #log: (line: string) => void;
+
+  constructor(dataDir: string, machine: Machine, log: (line: string) => void) {
+    this.#dataDir = dataDir;
+    this.machine = machine;
+    this.#log = log;
+  }
+
+  placeOf({ id, uid }: Pick<SandboxRecord, 'id' | 'uid'>): Place {
+    return { id, uid, home: join(this.#dataDir, id) };
+  }
+
+  isRunning(record: SandboxRecord): boolean {
+    return isRunning(this.placeOf(record), record);
+  }
+
+  save(record: SandboxRecord): void {
+    saveRecord(this.placeOf(record).home, record);
+  }
+
+  /**
+   * Starts the entrypoint; done when it has begun to run.
+   * @throws ApiError when the sandbox could not be built; no process is left then.
+   */
+  async start(record: SandboxRecord, onExit: () => void): Promise<void> {
+    const { backend, cgroups } = this.machine;
+    const place = this.placeOf(record);
+    const { entrypoint, env, limits } = record.spec;
+    prepareHome(place);
+    Object.assign(record, { outer: null, init: null, exitCode: null, stoppedWithServer: false });
+    launch({
+      place,
+      backend,
+      entrypoint,
+      env,
+      cgroupFolders: cgroups === null ? [] : createCgroup(cgroups, record.id, limits),
+      ulimits: ulimits(cgroups, backend, limits),
+      onSpawned: (outer) => {
+        record.outer = outer;
+        record.starts += 1;
+        this.save(record);
+      },
+      onExit,
+    });
+    await this.becomeRunning(record);
+  }
+
+  /** The second half of a start: also for what a killed server had spawned. */
+  async becomeRunning(record: SandboxRecord): Promise<void> {
+    const { outer } = record;
+    if (outer === null) throw new Error(`Sandbox ${record.id} was not spawned.`);
+    const place = this.placeOf(record);
+    const result = await untilReady(place, this.machine.backend, outer);
+    if (result === 'timeout' || result === 'failed') {
+      await this.endProcesses(record, 0);
+      const said = readText(logFile(place)).trim().slice(-500);
+      this.#log(`Sandbox ${record.id} could not be built (${result}): ${said}`);
+      throw result === 'timeout'
+        ? new ApiError(504, 'LOCAL::POD_READY_TIMEOUT', `Sandbox ${record.id} did not start in time.`)
+        : new ApiError(500, 'LOCAL::SANDBOX_START_FAILED', 'The sandbox could not be built.', said);
+    }
+    record.init = result.init;
+    transition(record, 'Running', 'DependenciesReady', 'Pod is Ready; Service Exists');
+    this.save(record);
+  }
+
+  /** A start that nobody waits for: its failure becomes the state. */
+  async startOrFail(record: SandboxRecord, onExit: () => void): Promise<void> {
+    try {
+      await this.start(record, onExit);
+    } catch (error) {
+      transition(record, 'Failed', 'START_FAILED', messageOf(error));
+      this.save(record);
+    }
+  }
+
+  /** A start in which an earlier server was killed: what runs is kept, what never began is begun. */
+  async finishStart(record: SandboxRecord, onExit: () => void): Promise<void> {
+    const hasBegun = this.isRunning(record) || exitCodeOf(this.placeOf(record)) !== null;
+    if (record.outer !== null && !isOfEarlierBoot(record.outer) && hasBegun) {
+      const isAdopted = await this.becomeRunning(record).then(
+        () => true,
+        () => false,
+      );
+      if (isAdopted) return;
+    }
+    await this.startOrFail(record, onExit);
+  }
+
+  /** From `Pausing` to `Paused`; a pause that fails falls back to `Running`, as upstream's does. */
+  async pause(record: SandboxRecord): Promise<void> {
+    const { persistent } = record.spec;
+    try {
+      await this.endProcesses(record, STOP_GRACE_MS);
+      if (!persistent) emptyWorkspace(this.placeOf(record));
+    } catch (error) {
+      transition(record, 'Running', 'PAUSE_FAILED', messageOf(error));
+      this.save(record);
+      throw error;
+    }
+    Object.assign(record, { outer: null, init: null });
+    const kept = persistent ? '/workspace is retained.' : '/workspace was not persistent and is empty now.';
+    transition(record, 'Paused', 'PodDeleted', `All processes have ended; ${kept}`);
+    this.save(record);
+  }
+
+  /** Notes how the processes of a running sandbox have ended. */
+  recordEnd(record: SandboxRecord): void {
+    const { cgroups } = this.machine;
+    const exitCode = exitCodeOf(this.placeOf(record)) ?? KILLED_EXIT_CODE;
+    record.exitCode = exitCode;
+    if (exitCode === 0) {
+      transition(record, 'Terminated', 'CONTAINER_EXITED', 'Sandbox container exited successfully.');
+    } else {
+      const isOutOfMemory =
+        cgroups !== null && exitCode === KILLED_EXIT_CODE && hadOutOfMemoryKill(cgroups, record.id);
+      const reason = isOutOfMemory ? 'OOMKilled' : 'CONTAINER_EXITED_ERROR';
+      transition(record, 'Failed', reason, `Sandbox container exited with code ${exitCode}.`);
+    }
+    this.save(record);
+  }
+
+  /** All processes and their control groups. */
+  async endProcesses(record: SandboxRecord, graceMs: number): Promise<void> {
+    const { backend, cgroups } = this.machine;
+    await stop(this.placeOf(record), backend, record, graceMs);
+    if (cgroups !== null) await removeCgroup(cgroups, record.id);
+  }
+
+  /** @throws ApiError 500 when something could not be removed; it may be tried again. */
+  async erase(record: SandboxRecord): Promise<void> {
+    try {
+      await this.endProcesses(record, 0);
+      await rm(this.placeOf(record).home, { recursive: true, force: true });
+    } catch (error) {
+      const message = messageOf(error);
+      this.#log(`Sandbox ${record.id} could not be deleted: ${message}`);
+      throw new ApiError(500, 'LOCAL::SANDBOX_DELETE_FAILED', `Failed to delete sandbox: ${message}`);
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { detectCgroups } from '../../local/sandbox-server/cgroups.js';
+import { startTestServer, type TestServer } from './support.js';
+
+const cgroups = detectCgroups();
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(async () => {
+  await server.end();
+});
+
+test.runIf(cgroups !== null)(
+  'a sandbox that wants more memory than its limit is Failed, OOMKilled',
+  async () => {
+    const id = await server.create({
+      entrypoint: ['python3', '-c', 'b = bytearray(200 * 2**20); import time; time.sleep(100)'],
+      resourceLimits: { memory: '64Mi' },
+    });
+    await server.untilState(id, 'Failed');
+    expect((await server.call('GET', `/sandboxes/${id}`)).json.status).toMatchObject({
+      reason: 'OOMKilled',
+      message: 'Sandbox container exited with code 137.',
+    });
+    expect((await server.call('GET', `/sandboxes/${id}/diagnostics/inspect`)).text).toMatch(
+      /OOMKilled: +true/,
+    );
+    await server.call('DELETE', `/sandboxes/${id}`);
+  },
+);
+
+test.runIf(cgroups !== null)('the number of processes is limited', async () => {
+  const python =
+    'import os, time\nn = 0\ntry:\n    while n < 2000:\n        if os.fork() == 0: time.sleep(5); os._exit(0)\n        n += 1\nexcept OSError: print("refused")';
+  expect(await server.run(`python3 -c '${python}'`)).toBe('refused\n');
+});
+
+test('inspect says which limits are enforced', async () => {
+  const id = await server.create({
+    entrypoint: ['sleep', '100'],
+    resourceLimits: { cpu: '500m', memory: '1Gi' },
+  });
+  const { text } = await server.call('GET', `/sandboxes/${id}/diagnostics/inspect`);
+  expect(text).toMatch(
+    cgroups === null ? /CPU: +0.50 cores \(NOT enforced\)/ : /CPU: +0.50 cores \(enforced, cgroup v[12]\)/,
+  );
+  expect(text).toMatch(/Memory: +1024 MiB/);
+  expect(text).toMatch(/Disk: +NOT enforced/);
+  await server.call('DELETE', `/sandboxes/${id}`);
+});

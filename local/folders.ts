@@ -1,9 +1,13 @@
-/** Where things that can be fetched again are kept. Data has its own folder; see contract/dev-session.ts. */
+/** Where things are kept on this machine. The cache may be deleted at any time; the state may not. */
 
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
-/** `LONGHAUL_CACHE`, else the cache folder of the XDG rules. */
+// The client needs the rule for the state folder, too, and may not import from here.
+export { stateFolder as stateDir } from '../contract/dev-session.js';
+
+/** Absolute. `LONGHAUL_CACHE`, else `longhaul` in the cache folder of the XDG rules (`~/.cache`). */
 export function cacheDir(env: Readonly<Record<string, string | undefined>>): string {
-  return env.LONGHAUL_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'longhaul');
+  const home = env.HOME || homedir();
+  return resolve(env.LONGHAUL_CACHE || join(env.XDG_CACHE_HOME || join(home, '.cache'), 'longhaul'));
 }

@@ -27,25 +27,38 @@ const sandbox = z
 
 const page = z.object({
   items: z.array(sandbox),
-  pagination: z.object({ hasNextPage: z.boolean().optional() }).nullish(),
+  pagination: z
+    .object({
+      hasNextPage: z.boolean().nullish().catch(null),
+      pageSize: z.int().positive().nullish().catch(null),
+    })
+    .nullish()
+    .catch(null),
 });
-
-const diagnostics = z.object({ content: z.string() });
 
 /** `undefined` where the body is not that of a sandbox. */
 export function parseSandbox(body: Buffer): Sandbox | undefined {
   return sandbox.safeParse(parseJson(body)).data;
 }
 
-/** `undefined` where the body is not a page of a list. `hasNextPage` is `null` where the deployment does not say. */
-export function parsePage(body: Buffer): { items: Sandbox[]; hasNextPage: boolean | null } | undefined {
-  const parsed = page.safeParse(parseJson(body)).data;
-  return parsed && { items: parsed.items, hasNextPage: parsed.pagination?.hasNextPage ?? null };
+export interface Page {
+  readonly items: readonly Sandbox[];
+  /** `null` where the deployment does not say. */
+  readonly hasNextPage: boolean | null;
+  /** What the deployment takes for a full page, whatever was asked for; `null` where it does not say. */
+  readonly pageSize: number | null;
 }
 
-/** Some deployments wrap the text into JSON, some send it as it is. */
-export function parseDiagnostics(body: Buffer): string {
-  return diagnostics.safeParse(parseJson(body)).data?.content ?? body.toString('utf8');
+/** `undefined` where the body is not a page of a list. */
+export function parsePage(body: Buffer): Page | undefined {
+  const parsed = page.safeParse(parseJson(body)).data;
+  return (
+    parsed && {
+      items: parsed.items,
+      hasNextPage: parsed.pagination?.hasNextPage ?? null,
+      pageSize: parsed.pagination?.pageSize ?? null,
+    }
+  );
 }
 
 function parseJson(body: Buffer): unknown {

@@ -6,6 +6,7 @@ export interface ErrorFacts {
   readonly status: number | null;
   /** The API's code after the last `::`, e.g. `SANDBOX_NOT_FOUND`. */
   readonly code: string | null;
+  /** `X-Request-ID` of the exchange, for a search in the server's logs; `null` where none is known. */
   readonly requestId: string | null;
   /** Method and path pattern, e.g. `POST /sandboxes/{id}/pause`. */
   readonly route: string;
@@ -30,7 +31,7 @@ export class SandboxApiError extends Error {
 /** Nobody answered, or with something that no API server says. Worth another try; proves nothing. */
 export class UnreachableError extends SandboxApiError {
   override readonly name = 'UnreachableError';
-  /** The request may have been carried out all the same. */
+  /** The request may have been carried out all the same: it was sent, and the answer does not say. */
   readonly ambiguous: boolean;
 
   constructor(facts: ErrorFacts, ambiguous: boolean) {

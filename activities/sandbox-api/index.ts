@@ -1,22 +1,15 @@
 /** The client of the Agent Sandboxes API (OpenSandbox), for the managed product and for vanilla servers alike. */
 
-import { parseDiagnostics, parsePage, parseSandbox } from './answers.js';
-import { classify, readError } from './classify.js';
-import {
-  type KeyRejectedError,
-  type RateLimitedError,
-  SandboxNotFoundError,
-  UnreachableError,
-} from './errors.js';
+import { parseSandbox } from './answers.js';
+import { classify } from './classify.js';
+import { createBody } from './create-body.js';
+import { DIAGNOSTICS_MAX_BYTES, diagnosticsQueries, diagnosticsText, isScopeUnknown } from './diagnostics.js';
+import { type SandboxApiError, SandboxNotFoundError, UnreachableError } from './errors.js';
+import { listAll } from './list.js';
+import { encodeProxyPath, readProxyAnswer } from './proxy.js';
+import { ERROR_MAX_BYTES } from './read-body.js';
 import { type Exchange, type RawAnswer, Transport } from './transport.js';
-import type {
-  CreateRequest,
-  ProxyAnswer,
-  Sandbox,
-  SandboxApi,
-  SandboxApiOptions,
-  Timeouts,
-} from './types.js';
+import type { SandboxApi, SandboxApiOptions, Timeouts } from './types.js';
 
 export * from './errors.js';
 export type * from './types.js';
@@ -28,34 +21,32 @@ const TIMEOUTS: Timeouts = {
   proxyMs: 10_000,
   diagnosticsMs: 15_000,
 };
+/** Of a list, since one sandbox is far smaller: Kubernetes stores no object larger than 1.5 MiB. */
 const JSON_MAX_BYTES = 4 * 1024 * 1024;
-const DIAGNOSTICS_MAX_BYTES = 256 * 1024;
-/** Largest page that servers give. */
-const PAGE_SIZE = 200;
-const MAX_PAGES = 1000;
 
+/**
+ * Makes no request by itself.
+ * @throws TypeError when the key is one that no request can carry.
+ */
 export function connectSandboxApi(options: SandboxApiOptions): SandboxApi {
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const transport = new Transport(options.apiUrl, options.apiKey);
 
   return {
     async create(request, signal) {
-      const answer = await call({
-        method: 'POST',
-        path: '/sandboxes',
-        pattern: '/sandboxes',
+      const exchange: Exchange = {
+        ...ofApi('POST', '/sandboxes', '/sandboxes', signal),
         body: createBody(request, options.persistence),
         timeoutMs: timeouts.createMs,
-        maxBytes: JSON_MAX_BYTES,
-        signal,
-      });
-      return parseSandbox(answer.body) ?? fail(answer, 'POST /sandboxes');
+      };
+      const answer = await call(exchange, Object.values(request.env));
+      return parseSandbox(answer.body) ?? meaningless(answer, 'POST /sandboxes');
     },
 
     async get(id, signal) {
       try {
-        const answer = await call(read(`/sandboxes/${encode(id)}`, '/sandboxes/{id}', signal));
-        return parseSandbox(answer.body) ?? fail(answer, 'GET /sandboxes/{id}');
+        const answer = await call(read(`/sandboxes/${encodeURIComponent(id)}`, '/sandboxes/{id}', signal));
+        return parseSandbox(answer.body) ?? meaningless(answer, 'GET /sandboxes/{id}');
       } catch (error) {
         if (error instanceof SandboxNotFoundError) return null;
         throw error;
@@ -63,49 +54,53 @@ export function connectSandboxApi(options: SandboxApiOptions): SandboxApi {
     },
 
     async list({ metadata }, signal) {
-      const found: Sandbox[] = [];
-      const filter = new URLSearchParams(metadata).toString();
-      for (let page = 1; page <= MAX_PAGES; page += 1) {
-        const query = new URLSearchParams({ page: `${page}`, pageSize: `${PAGE_SIZE}`, metadata: filter });
-        const answer = await call(read(`/sandboxes?${query}`, '/sandboxes', signal));
-        const parsed = parsePage(answer.body) ?? fail(answer, 'GET /sandboxes');
-        found.push(...parsed.items);
-        if (!(parsed.hasNextPage ?? parsed.items.length >= PAGE_SIZE)) break;
-      }
-      // Not every deployment knows the filter.
-      return found.filter((each) =>
-        Object.entries(metadata).every(([key, value]) => each.metadata?.[key] === value),
+      const labels = Object.entries(metadata);
+      const filter = labels.length === 0 ? {} : { metadata: new URLSearchParams(metadata).toString() };
+      const all = await listAll(
+        (page, pageSize) => {
+          const query = new URLSearchParams({ page: `${page}`, pageSize: `${pageSize}`, ...filter });
+          return call(read(`/sandboxes?${query}`, '/sandboxes', signal));
+        },
+        (answer) => meaningless(answer, 'GET /sandboxes'),
       );
+      // Not every deployment knows the filter.
+      return all.filter((each) => labels.every(([key, value]) => each.metadata?.[key] === value));
     },
 
     async pause(id, signal) {
-      await call(lifecycle('POST', `/sandboxes/${encode(id)}/pause`, '/sandboxes/{id}/pause', signal));
+      await call(
+        ofApi('POST', `/sandboxes/${encodeURIComponent(id)}/pause`, '/sandboxes/{id}/pause', signal),
+      );
     },
 
     async resume(id, signal) {
-      await call(lifecycle('POST', `/sandboxes/${encode(id)}/resume`, '/sandboxes/{id}/resume', signal));
+      await call(
+        ofApi('POST', `/sandboxes/${encodeURIComponent(id)}/resume`, '/sandboxes/{id}/resume', signal),
+      );
     },
 
     async delete(id, signal) {
       try {
-        await call(lifecycle('DELETE', `/sandboxes/${encode(id)}`, '/sandboxes/{id}', signal));
+        await call(ofApi('DELETE', `/sandboxes/${encodeURIComponent(id)}`, '/sandboxes/{id}', signal));
       } catch (error) {
         if (!(error instanceof SandboxNotFoundError)) throw error;
       }
     },
 
     async readThroughProxy(id, port, path, { maxBytes, timeoutMs = timeouts.proxyMs, signal }) {
-      const pattern = '/sandboxes/{id}/proxy/{port}/{path}';
+      const exchange: Exchange = {
+        method: 'GET',
+        path: `/sandboxes/${encodeURIComponent(id)}/proxy/${port}/${encodeProxyPath(path)}`,
+        pattern: '/sandboxes/{id}/proxy/{port}/{path}',
+        timeoutMs,
+        maxBytes,
+        overflow: 'stop',
+        lane: 'agents',
+        signal,
+      };
       try {
-        const answer = await transport.exchange({
-          method: 'GET',
-          path: `/sandboxes/${encode(id)}/proxy/${port}/${encodePath(path)}`,
-          pattern,
-          timeoutMs,
-          maxBytes,
-          signal,
-        });
-        return readProxyAnswer(answer, maxBytes, `GET ${pattern}`);
+        const answer = await transport.exchange(exchange);
+        return readProxyAnswer(answer, maxBytes, () => classified(answer, exchange));
       } catch (error) {
         if (error instanceof UnreachableError) return { kind: 'unavailable', message: error.message };
         throw error;
@@ -113,19 +108,25 @@ export function connectSandboxApi(options: SandboxApiOptions): SandboxApi {
     },
 
     async diagnostics(id, kind, { tailLines, signal } = {}) {
-      const scope = { logs: '?scope=container', events: '?scope=runtime', inspect: '' }[kind];
-      const tail = tailLines === undefined ? '' : `${scope === '' ? '?' : '&'}tail=${tailLines}`;
-      const answer = await transport.exchange({
-        method: 'GET',
-        path: `/sandboxes/${encode(id)}/diagnostics/${kind}${scope}${tail}`,
-        pattern: `/sandboxes/{id}/diagnostics/${kind}`,
-        timeoutMs: timeouts.diagnosticsMs,
-        maxBytes: DIAGNOSTICS_MAX_BYTES,
-        signal,
-      });
-      if (answer.status !== 200)
-        throw classify({ ...answer, body: answer.body.toString('utf8') }, `GET ${kind}`);
-      return parseDiagnostics(answer.body);
+      const pattern = `/sandboxes/{id}/diagnostics/${kind}`;
+      const [first = '', ...others] = diagnosticsQueries(kind, tailLines);
+      let answer = await ask(first);
+      for (const query of others) if (isScopeUnknown(answer)) answer = await ask(query);
+      if (!isSuccess(answer)) throw classified(answer, { method: 'GET', pattern });
+      return diagnosticsText(answer, tailLines) ?? meaningless(answer, `GET ${pattern}`);
+
+      function ask(query: string): Promise<RawAnswer> {
+        return transport.exchange({
+          method: 'GET',
+          path: `/sandboxes/${encodeURIComponent(id)}/diagnostics/${kind}${query}`,
+          pattern,
+          timeoutMs: timeouts.diagnosticsMs,
+          maxBytes: DIAGNOSTICS_MAX_BYTES,
+          overflow: 'keep-tail',
+          lane: 'agents',
+          signal,
+        });
+      }
     },
 
     async checkKey(signal) {
@@ -135,86 +136,60 @@ export function connectSandboxApi(options: SandboxApiOptions): SandboxApi {
     close: () => transport.close(),
   };
 
-  /** @returns a 2xx answer. @throws everything else, classified. */
-  async function call(exchange: Exchange): Promise<RawAnswer> {
+  /** @param secrets of the request. @returns a 2xx answer. @throws everything else, classified. */
+  async function call(exchange: Exchange, secrets: readonly string[] = []): Promise<RawAnswer> {
     const answer = await transport.exchange(exchange);
-    if (answer.status >= 200 && answer.status < 300 && answer.exceededBytes === null) return answer;
-    throw classify(
-      { ...answer, body: answer.body.toString('utf8') },
-      `${exchange.method} ${exchange.pattern}`,
-    );
+    if (isSuccess(answer)) return answer;
+    throw classified(answer, exchange, secrets);
   }
 
-  function read(path: string, pattern: string, signal?: AbortSignal): Exchange {
-    return { method: 'GET', path, pattern, timeoutMs: timeouts.readMs, maxBytes: JSON_MAX_BYTES, signal };
+  function classified(
+    answer: RawAnswer,
+    { method, pattern }: Pick<Exchange, 'method' | 'pattern'>,
+    secrets: readonly string[] = [],
+  ): SandboxApiError {
+    const { status, requestId, body } = answer;
+    const headers = { ...answer.headers, 'x-request-id': requestId };
+    const text = body.byteLength > ERROR_MAX_BYTES ? '' : body.toString('utf8');
+    const route = `${method} ${pattern}`;
+    return classify({ status, headers, body: text }, route, Date.now(), [options.apiKey, ...secrets]);
   }
 
-  function lifecycle(
-    method: 'POST' | 'DELETE',
+  function read(path: string, pattern: string, signal: AbortSignal | undefined): Exchange {
+    return { ...ofApi('GET', path, pattern, signal), timeoutMs: timeouts.readMs };
+  }
+
+  /** Exchanges with the API server itself, where an answer is a small JSON document or nothing. */
+  function ofApi(
+    method: Exchange['method'],
     path: string,
     pattern: string,
-    signal?: AbortSignal,
+    signal: AbortSignal | undefined,
   ): Exchange {
-    return { method, path, pattern, timeoutMs: timeouts.lifecycleMs, maxBytes: JSON_MAX_BYTES, signal };
+    const timeoutMs = timeouts.lifecycleMs;
+    return {
+      method,
+      path,
+      pattern,
+      timeoutMs,
+      maxBytes: JSON_MAX_BYTES,
+      overflow: 'stop',
+      lane: 'api',
+      signal,
+    };
   }
+}
+
+function isSuccess({ status }: RawAnswer): boolean {
+  return status >= 200 && status < 300;
 }
 
 /** A success that says nothing of use, e.g. the login page of a proxy: nobody knows what was done. */
-function fail(answer: RawAnswer, route: string): never {
-  const message = `The sandbox API answered ${answer.status} to ${route} with something that is not its answer.`;
-  throw new UnreachableError({ message, status: answer.status, code: null, requestId: null, route }, true);
-}
-
-function createBody(request: CreateRequest, persistence: SandboxApiOptions['persistence']): unknown {
-  const { image, entrypoint, env, resources, metadata } = request;
-  const body = { image: { uri: image }, entrypoint, env, resourceLimits: resources, metadata };
-  if (request.persistence === null || persistence === 'none') return body;
-  const { storageClass, size } = request.persistence;
-  if (persistence === 'extensions') {
-    return { ...body, extensions: { persistence: 'true', storageClass, storageSize: size } };
-  }
-  const pvc = {
-    claimName: request.volumeName,
-    storageClass,
-    storage: size,
-    createIfNotExists: true,
-    deleteOnSandboxTermination: true,
-  };
-  return { ...body, volumes: [{ name: 'workspace', mountPath: '/workspace', pvc }] };
-}
-
-function readProxyAnswer(answer: RawAnswer, limitBytes: number, route: string): ProxyAnswer {
-  const { status, body, exceededBytes } = answer;
-  if (exceededBytes !== null) return { kind: 'too-large', sizeBytes: exceededBytes, limitBytes };
-  const asText = { ...answer, body: status < 400 || body.byteLength > 65_536 ? '' : body.toString('utf8') };
-  const { code, text } = readError(asText.body);
-  const message = classify(asText, route).message;
-
-  if (status === 429) throw classify(asText, route) as RateLimitedError;
-  // With one of these codes the API itself speaks; without one it may as well be the agent.
-  if (status === 401 && (code === 'INVALID_API_KEY' || code === 'MISSING_API_KEY')) {
-    throw classify(asText, route) as KeyRejectedError;
-  }
-  if (code === 'SANDBOX_NOT_FOUND') return { kind: 'sandbox-not-found', message };
-  if (code === 'POD_IP_NOT_AVAILABLE' || code === 'NETWORK_MODE_ENDPOINT_UNAVAILABLE')
-    return { kind: 'no-address', message };
-  if (
-    code === 'BACKEND_CONNECTION_FAILED' ||
-    (status >= 500 && /could not connect to the backend/i.test(text ?? ''))
-  ) {
-    return { kind: 'not-listening', message };
-  }
-  if (status >= 500) return { kind: 'unavailable', message };
-  return { kind: 'answer', status, body };
-}
-
-function encode(segment: string): string {
-  return encodeURIComponent(segment);
-}
-
-/** Segments are encoded; a query passes as it is. */
-function encodePath(path: string): string {
-  const [segments = '', ...query] = path.split('?');
-  const encoded = segments.split('/').map(encodeURIComponent).join('/');
-  return query.length === 0 ? encoded : `${encoded}?${query.join('?')}`;
+function meaningless({ status, requestId, exceededBytes }: RawAnswer, route: string): never {
+  const what =
+    exceededBytes === null
+      ? 'something that is not its answer'
+      : `more than the ${JSON_MAX_BYTES / 2 ** 20} MiB that are read`;
+  const message = `The sandbox API answered ${status} to ${route} with ${what}.`;
+  throw new UnreachableError({ message, status, code: null, requestId, route }, true);
 }

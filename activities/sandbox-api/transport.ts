@@ -1,19 +1,23 @@
-/** One HTTP exchange with the API: time limits, caps, request IDs, and network errors in words. */
+/** One HTTP exchange with the API: time limits, request IDs, and network errors in words. */
 
 import { randomUUID } from 'node:crypto';
-import { Agent, type Dispatcher, request } from 'undici';
+import { Agent, request } from 'undici';
 import { UnreachableError } from './errors.js';
+import { type Overflow, readBody } from './read-body.js';
 
 export interface Exchange {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Path and query behind the base URL, already encoded. */
   readonly path: string;
-  /** The path as a pattern, for messages and metrics. */
+  /** The path as a pattern, for messages. */
   readonly pattern: string;
   readonly body?: unknown;
+  /** For the whole exchange: waiting for a connection, headers, body, and a repetition. */
   readonly timeoutMs: number;
-  /** Longer bodies are not read to their end. */
   readonly maxBytes: number;
+  readonly overflow: Overflow;
+  /** Whose slowness it shares: that of the API server itself, or that of agents behind its proxy. */
+  readonly lane: 'api' | 'agents';
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -23,111 +27,128 @@ export interface RawAnswer {
   readonly body: Buffer;
   /** The body was longer than `maxBytes`: at least so long. */
   readonly exceededBytes: number | null;
+  /** As the server named it, or else as it was sent. */
+  readonly requestId: string;
 }
 
-/** Nothing has left this machine, so nothing can have been done. */
-const NEVER_SENT = [
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-];
+/** No connection came about, so nothing can have been done. */
+const NEVER_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
 /** A pooled connection that the peer had closed meanwhile. */
 const STALE_SOCKET = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'];
+
+/** Shorter than the 5 s after which the usual server closes an idle connection. */
+const KEEP_ALIVE_MS = 4000;
 
 export class Transport {
   readonly #baseUrl: string;
   readonly #apiKey: string;
-  /** Enough for thousands of watches, each with a request of milliseconds now and then. */
-  readonly #agent = new Agent({ connections: 128, keepAliveTimeout: 4000, pipelining: 1 });
+  /**
+   * Connections for thousands of watches, each with a request of milliseconds now and then. Apart from those
+   * of lifecycle calls: agents that hang hold theirs until the time limit, and no pause may wait behind them.
+   */
+  readonly #lanes = {
+    api: new Agent({ connections: 64, keepAliveTimeout: KEEP_ALIVE_MS }),
+    agents: new Agent({ connections: 128, keepAliveTimeout: KEEP_ALIVE_MS }),
+  };
 
+  /** @throws TypeError when the key cannot be sent. */
   constructor(apiUrl: string, apiKey: string) {
+    if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+      throw new TypeError(
+        'The API key of the sandbox API is empty or has spaces, line ends or other characters that no HTTP header can carry.',
+      );
+    }
     this.#baseUrl = apiUrl.replace(/\/+$/, '');
     this.#apiKey = apiKey;
   }
 
   /** @throws UnreachableError, or the reason of the signal as it is. */
   async exchange(exchange: Exchange): Promise<RawAnswer> {
+    const { method, timeoutMs, signal } = exchange;
+    const requestId = randomUUID();
+    const limit = limitTime(timeoutMs, signal);
     try {
-      return await this.#once(exchange);
-    } catch (error) {
-      // A GET may be repeated without harm; a POST may have been carried out, which its caller must find out.
-      if (exchange.method !== 'GET' || !STALE_SOCKET.includes(codeOf(error)))
-        throw this.#explain(error, exchange);
-      return await this.#once(exchange).catch((again) => {
-        throw this.#explain(again, exchange);
+      return await this.#attempt(exchange, requestId, limit.signal).catch((error) => {
+        // A GET may be repeated without harm; a POST may have been carried out, which its caller must find out.
+        if (method !== 'GET' || !STALE_SOCKET.includes(codeOf(error))) throw error;
+        return this.#attempt(exchange, requestId, limit.signal);
       });
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      const code = codeOf(error);
+      const why = limit.isOver() ? `no answer within ${timeoutMs / 1000} s` : code || 'the connection broke';
+      const route = `${method} ${exchange.pattern}`;
+      throw new UnreachableError(
+        {
+          message: `The sandbox API did not answer ${route} (${why}).`,
+          status: null,
+          code: null,
+          requestId,
+          route,
+        },
+        !NEVER_SENT.includes(code),
+      );
+    } finally {
+      limit.release();
     }
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await Promise.all(Object.values(this.#lanes).map((agent) => agent.destroy()));
   }
 
-  async #once({ method, path, body, timeoutMs, maxBytes, signal }: Exchange): Promise<RawAnswer> {
-    const limit = AbortSignal.timeout(timeoutMs);
+  async #attempt(exchange: Exchange, requestId: string, signal: AbortSignal): Promise<RawAnswer> {
+    const { method, path, body, maxBytes, overflow, lane } = exchange;
     const response = await request(`${this.#baseUrl}${path}`, {
-      dispatcher: this.#agent,
+      dispatcher: this.#lanes[lane],
       method,
       headers: {
         'open-sandbox-api-key': this.#apiKey,
-        'x-request-id': randomUUID(),
-        accept: 'application/json',
+        'x-request-id': requestId,
+        accept: 'application/json, */*',
         'accept-encoding': 'identity',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       body: body === undefined ? null : JSON.stringify(body),
-      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-      // The one limit above covers both.
+      signal,
+      // The signal limits both, and to the millisecond.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    return readCapped(response, maxBytes);
-  }
-
-  #explain(error: unknown, { method, pattern, timeoutMs, signal }: Exchange): unknown {
-    if (signal?.aborted) return signal.reason;
-    const code = codeOf(error);
-    const route = `${method} ${pattern}`;
-    const why = isTimeout(error) ? `no answer within ${timeoutMs / 1000} s` : code || 'the connection broke';
-    return new UnreachableError(
-      {
-        message: `The sandbox API did not answer ${route} (${why}).`,
-        status: null,
-        code: null,
-        requestId: null,
-        route,
-      },
-      !NEVER_SENT.includes(code),
-    );
+    const { statusCode: status, headers } = response;
+    const echoed = headers['x-request-id'];
+    return {
+      status,
+      headers,
+      requestId: typeof echoed === 'string' ? echoed : requestId,
+      ...(await readBody(response, maxBytes, overflow)),
+    };
   }
 }
 
-async function readCapped(response: Dispatcher.ResponseData, maxBytes: number): Promise<RawAnswer> {
-  const { statusCode: status, headers } = response;
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response.body) {
-    sizeBytes += (chunk as Buffer).byteLength;
-    // Leaving the loop destroys the body, and with it the connection.
-    if (sizeBytes > maxBytes) {
-      const declaredBytes = Number(headers['content-length']);
-      return {
-        status,
-        headers,
-        body: Buffer.alloc(0),
-        exceededBytes: Math.max(sizeBytes, declaredBytes || 0),
-      };
-    }
-    chunks.push(chunk as Buffer);
-  }
-  return { status, headers, body: Buffer.concat(chunks), exceededBytes: null };
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && error.name === 'TimeoutError';
+/**
+ * A signal that ends with the time or with `signal`, whichever is first.
+ * Not by `AbortSignal.any`: every signal made by it stays registered with its source, and the source here
+ * is an activity's that lives for hours and thousands of requests (measured: 76 bytes each, never freed).
+ */
+function limitTime(timeoutMs: number, signal: AbortSignal | undefined) {
+  const controller = new AbortController();
+  let over = false;
+  const follow = () => controller.abort(signal?.reason);
+  const timer = setTimeout(() => {
+    over = true;
+    controller.abort();
+  }, timeoutMs);
+  if (signal?.aborted) follow();
+  else signal?.addEventListener('abort', follow, { once: true });
+  return {
+    signal: controller.signal,
+    isOver: () => over,
+    release() {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', follow);
+    },
+  };
 }
 
 /** The network's code; connection attempts to several addresses hide it in an AggregateError. */

@@ -2,7 +2,7 @@
 
 import type { Persistence } from '../../contract/job-spec.js';
 
-/** Time limits per kind of call. A limit covers the whole answer, headers and body. */
+/** Time limits per kind of call. A limit covers the whole exchange: connecting, headers and body. */
 export interface Timeouts {
   /** A create may pull an image and wait for a volume; the server itself gives up earlier. */
   readonly createMs: number;
@@ -10,7 +10,7 @@ export interface Timeouts {
   readonly lifecycleMs: number;
   /** get, list. */
   readonly readMs: number;
-  /** Through the proxy to the agent; a frozen sandbox answers only after 180 s. */
+  /** Through the proxy to the agent; for a frozen sandbox the API itself waits 180 s. */
   readonly proxyMs: number;
   readonly diagnosticsMs: number;
 }
@@ -50,7 +50,12 @@ export interface Sandbox {
 /** What came back through the proxy. */
 export type ProxyAnswer =
   /** The agent's own answer, whatever its status. Redirects are not followed. */
-  | { readonly kind: 'answer'; readonly status: number; readonly body: Buffer }
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly contentType: string | null;
+      readonly body: Buffer;
+    }
   /** The agent's answer was longer than allowed; the rest was not read. */
   | { readonly kind: 'too-large'; readonly sizeBytes: number; readonly limitBytes: number }
   /** The sandbox is there, but nobody listens on the port. */
@@ -85,7 +90,7 @@ export interface SandboxApi {
     path: string,
     options: { readonly maxBytes: number; readonly timeoutMs?: number; readonly signal?: AbortSignal },
   ): Promise<ProxyAnswer>;
-  /** As text, whichever form the deployment gives; at most 256 KiB of it. */
+  /** The last lines as text, whichever form the deployment gives; at most 256 Ki characters of it. */
   diagnostics(
     id: string,
     kind: 'logs' | 'events' | 'inspect',

@@ -1,5 +1,6 @@
 /** What every command is given: the environment, the terminal, and the means to connect and to end. */
 
+import { userInfo } from 'node:os';
 import pico from 'picocolors';
 import type { Environment } from '../dev-session.js';
 import { Longhaul } from '../longhaul.js';
@@ -22,7 +23,7 @@ export class CliContext {
   }
 
   get columns(): number {
-    return process.stdout.columns ?? 100;
+    return process.stdout.columns || 100;
   }
 
   /** One line, or several, on standard output. */
@@ -52,6 +53,15 @@ export class CliContext {
 
   /** Who steers: for the holds and histories that others will read. */
   get user(): string {
-    return `${this.env.USER || this.env.LOGNAME || 'unknown'}@cli`;
+    return `${this.env.USER || nameOfUser()}@cli`;
+  }
+}
+
+function nameOfUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // In a container a process may run under a number that has no name.
+    return 'unknown';
   }
 }

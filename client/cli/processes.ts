@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import { examples, jsonOption } from './command-parts.js';
 import type { CliContext } from './context.js';
 import { EXIT } from './exit-codes.js';
+import { CliError } from './report-error.js';
 
 export function addProcessCommands(program: Command, context: CliContext): void {
   program
@@ -45,6 +46,8 @@ export function addProcessCommands(program: Command, context: CliContext): void 
       // Fails at once, and in our words, where Temporal cannot be reached.
       const { env, connection, namespace } = await context.withLonghaul(async ({ config }) => config);
       const { runWorker } = await import('../../workers/main.js');
-      await runWorker(env, { connection, namespace });
+      await runWorker(env, { connection, namespace }).catch((error: Error) => {
+        throw error.name === 'WorkerConfigError' ? new CliError('CONFIG_INVALID', error.message) : error;
+      });
     });
 }

@@ -6,10 +6,16 @@ import { LonghaulError } from '../errors.js';
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.js';
 import { printable } from './render/text.js';
 
-/** What only a command line can get wrong or run out of. */
+/** What only a command line can get wrong or run out of, with the exit codes of it. */
+const CLI_CODES = {
+  CONFIG_INVALID: EXIT.USAGE,
+  NOT_IN_TIME: EXIT.UNREACHABLE,
+  NO_LOGS: EXIT.NOT_FOUND,
+} as const;
+
 export class CliError extends Error {
   override readonly name = 'CliError';
-  readonly code: 'NOT_IN_TIME' | 'NO_LOGS';
+  readonly code: keyof typeof CLI_CODES;
 
   constructor(code: CliError['code'], message: string) {
     super(message);
@@ -38,7 +44,7 @@ export function reportError(error: unknown): ErrorReport | null {
   if (error instanceof CliError) {
     const { code, message } = error;
     return {
-      exitCode: code === 'NO_LOGS' ? EXIT.NOT_FOUND : EXIT.UNREACHABLE,
+      exitCode: CLI_CODES[code],
       text: `error: ${printable(message)}`,
       document: { error: { code, message, problems: [], remedy: null } },
     };

@@ -25,11 +25,13 @@ export function detectCgroups(): CgroupVersion | null {
   const name = `probe-${process.pid}`;
   for (const version of [1, 2] as const) {
     try {
-      const folders = createCgroup(version, name, { cpuCores: 1, memoryBytes: 2 ** 26, maxProcesses: 8 });
-      for (const folder of folders) rmdirSync(folder);
+      createCgroup(version, name, { cpuCores: 1, memoryBytes: 2 ** 26, maxProcesses: 8 });
       return version;
     } catch {
+      // Not this one.
+    } finally {
       for (const folder of foldersOf(version, name)) tryRemove(folder);
+      removeEmptyParents(version);
     }
   }
   return null;
@@ -76,7 +78,11 @@ export async function removeCgroup(version: CgroupVersion, id: string): Promise<
   for (const folder of foldersOf(version, id)) {
     for (let attempt = 0; !tryRemove(folder) && attempt < 100; attempt++) await sleep(5);
   }
-  for (const folder of new Set(foldersOf(version, id).map((each) => join(each, '..')))) tryRemove(folder);
+  removeEmptyParents(version);
+}
+
+function removeEmptyParents(version: CgroupVersion): void {
+  for (const folder of foldersOf(version, '')) tryRemove(folder);
 }
 
 /** Whether the kernel has killed a process of this sandbox for want of memory. */

@@ -8,6 +8,8 @@ import { ApiError, type FieldIssue, RequestShapeError } from './errors.js';
 /** Upstream's default for a container (`PIDs Limit` in its inspect). */
 const MAX_PROCESSES = 512;
 const MIN_TIMEOUT_SECONDS = 60;
+/** MAX_ARG_STRLEN of Linux. */
+const MAX_STRING_BYTES = 131_072;
 const RESERVED_PREFIX = 'opensandbox.io/';
 const LABEL = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const LABEL_PREFIX = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
@@ -57,7 +59,7 @@ export function parseCreateRequest(body: unknown): SandboxSpec {
       ]);
     }
   }
-  checkStrings([...entrypoint, ...Object.values(env)]);
+  checkStrings([...entrypoint, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)]);
   checkMetadata(metadata);
   return {
     image: { uri: image.uri },
@@ -80,8 +82,12 @@ function refused(message: string): RequestShapeError {
   return new RequestShapeError([{ type: 'value_error', loc: ['body'], msg: `Value error, ${message}` }]);
 }
 
-/** A NUL ends an argument for the kernel: what follows would be lost silently. */
+/** What the kernel would refuse, or silently cut at the NUL. */
 function checkStrings(values: readonly string[]): void {
+  if (values.some((value) => Buffer.byteLength(value) >= MAX_STRING_BYTES)) {
+    const message = `No entry of entrypoint or env may be as long as ${MAX_STRING_BYTES} bytes; write a file instead.`;
+    throw new ApiError(400, 'SANDBOX::INVALID_PARAMETER', message);
+  }
   if (values.some((value) => value.includes('\0'))) {
     throw new ApiError(
       400,

@@ -1,10 +1,10 @@
 /** The local sandbox server: the Agent Sandboxes API on 127.0.0.1, with real isolated processes behind it. */
 
-import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { BackendName } from './backends/backend.js';
 import { detectBackend } from './backends/detect.js';
 import { detectCgroups } from './cgroups.js';
+import { bindToKind, makeDataFolder, removeProbes } from './data-folder.js';
 import { createDialer } from './dial.js';
 import { listen } from './http-servers.js';
 import { lockFolder } from './lock.js';
@@ -47,14 +47,12 @@ export async function startSandboxServer(options: SandboxServerOptions): Promise
   const { apiKey, port, gatewayPort = 0, log = () => undefined } = options;
   if (apiKey === '') throw new Error('The sandbox server needs an API key that is not empty.');
   const dataDir = resolve(options.dataDir);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  chmodSync(dataDir, 0o700);
+  makeDataFolder(dataDir);
   const unlock = lockFolder(dataDir);
   try {
-    for (const name of readdirSync(dataDir).filter((each) => each.startsWith('probe-'))) {
-      rmSync(join(dataDir, name), { recursive: true, force: true });
-    }
+    removeProbes(dataDir);
     const { backend, notes: isolationNotes } = await detectBackend(dataDir, options.backend);
+    bindToKind(dataDir, backend);
     const cgroups = detectCgroups();
     const dialer = createDialer(backend);
     const limitsNote =

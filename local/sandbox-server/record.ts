@@ -47,7 +47,7 @@ export interface SandboxRecord {
 
 const MAX_EVENTS = 100;
 const RECORD = 'sandbox.json';
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+export const SANDBOX_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export function saveRecord(home: string, record: SandboxRecord): void {
   const draft = join(home, `${RECORD}.new`);
@@ -73,7 +73,7 @@ export function transition(
  */
 export function loadRecords(dataDir: string, log: (line: string) => void): SandboxRecord[] {
   const records: SandboxRecord[] = [];
-  for (const name of readdirSync(dataDir).filter((each) => ID.test(each))) {
+  for (const name of readdirSync(dataDir).filter((each) => SANDBOX_ID.test(each))) {
     const home = join(dataDir, name);
     if (!readdirSync(home).includes(RECORD)) {
       rmSync(home, { recursive: true, force: true });

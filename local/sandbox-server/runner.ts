@@ -28,7 +28,7 @@ export const STOP_GRACE_MS = 1000;
 const START_TIMEOUT_MS = 20_000;
 const KILL_TIMEOUT_MS = 10_000;
 /** What a process that left no exit code must have died of: SIGKILL, 128 + 9. */
-const KILLED_EXIT_CODE = 137;
+export const KILLED_EXIT_CODE = 137;
 
 /**
  * Arguments: a `ulimit` line, the number of cgroup files, these files, the command. Files that the server
@@ -154,8 +154,11 @@ export async function stop(
   if (tree.isGone()) return;
   tree.terminate();
   if (await waitUntil(tree.isGone, graceMs)) return;
-  tree.kill();
-  if (!(await waitUntil(tree.isGone, KILL_TIMEOUT_MS))) {
+  const isKilled = () => {
+    tree.kill();
+    return tree.isGone();
+  };
+  if (!(await waitUntil(isKilled, KILL_TIMEOUT_MS))) {
     throw new Error(`Processes of sandbox ${place.id} are still there ${KILL_TIMEOUT_MS} ms after SIGKILL.`);
   }
 }
@@ -169,15 +172,17 @@ interface Tree {
 
 /** The kernel ends a namespace's other processes before its first one counts as ended. */
 function namespaceTree(place: Place, outer: ProcessIdentity, known: ProcessIdentity | null): Tree {
-  const init = known ?? firstProcessOf(place, outer);
+  // Asked for again and again: while the sandbox is being built there is none yet.
+  const init = () => known ?? firstProcessOf(place, outer);
   return {
-    isGone: () => !isAlive(init) && !isAlive(outer),
+    isGone: () => !isAlive(outer) && !isAlive(init()),
     terminate: () => {
-      const entrypoint = isAlive(init) ? childrenOf(init.pid)[0] : undefined;
+      const first = init();
+      const entrypoint = isAlive(first) ? childrenOf(first.pid)[0] : undefined;
       if (entrypoint !== undefined) signal(entrypoint, 'SIGTERM');
     },
     kill: () => {
-      for (const each of [init, outer]) if (isAlive(each)) signal(each.pid, 'SIGKILL');
+      for (const each of [init(), outer]) if (isAlive(each)) signal(each.pid, 'SIGKILL');
     },
   };
 }

@@ -13,10 +13,16 @@ import { emptyWorkspace, prepareHome } from './home.js';
 import { ulimits } from './limits.js';
 import { isOfEarlierBoot, readText } from './processes.js';
 import { type SandboxRecord, saveRecord, transition } from './record.js';
-import { exitCodeOf, isRunning, launch, logFile, STOP_GRACE_MS, stop, untilReady } from './runner.js';
-
-/** 128 + SIGKILL: what a process that left no exit code has died of. */
-const KILLED_EXIT_CODE = 137;
+import {
+  exitCodeOf,
+  isRunning,
+  KILLED_EXIT_CODE,
+  launch,
+  logFile,
+  STOP_GRACE_MS,
+  stop,
+  untilReady,
+} from './runner.js';
 
 /** What this machine offers. */
 export interface Machine {

@@ -4,8 +4,8 @@ import { ApiError } from './errors.js';
 import type { Query } from './query.js';
 import type { SandboxRecord } from './record.js';
 
-export const DEFAULT_PAGE_SIZE = 20;
-export const MAX_PAGE_SIZE = 200;
+const DEFAULT_PAGE_SIZE = 20;
+const MAX_PAGE_SIZE = 200;
 
 export function sandboxView(record: SandboxRecord) {
   const { id, spec, state, reason, message, lastTransitionAt, expiresAt, createdAt } = record;

@@ -1,28 +1,36 @@
 /**
- * A binary that is fetched or built once and kept. Two processes that want it at the same time do not get
- * in each other's way: one makes it, the other waits; and nobody ever sees half of one.
+ * A binary that is fetched or built once and kept in a folder of its own. Two processes that want it at the
+ * same time do not get in each other's way: one makes it, the other waits; and nobody ever sees half of one.
  */
 
-import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { withLock } from './lock.js';
+import { isExecutableFile } from './run.js';
+import { telling } from './telling.js';
 
-const TELL_EVERY_MS = 15_000;
-const WAIT_MS = 500;
+const WORK_FOLDER = '.making-';
 
-export interface Maker {
-  /** For people, e.g. `Go (go install …)`. */
+export interface Maker<Source extends string> {
+  readonly source: Source;
+  /** For people, e.g. `go install …`. */
   readonly name: string;
-  /** What is being done, and how long it takes; said before it begins. */
+  /** What is being done, why, and how long it takes; said before it begins. */
   readonly announcement: string;
+  /** Completes "still …", e.g. `building with Go`. */
+  readonly doing: string;
   /** Makes the binary somewhere in the empty folder, and says where. Throws when it cannot be had this way. */
   readonly make: (folder: string) => Promise<string>;
 }
 
-export interface Made {
+export interface CachedBinary<Source extends string> {
+  /** Absolute. The folder that it lies in belongs to it alone. */
   readonly path: string;
-  /** Name of the maker; `cache` when it was there already. */
-  readonly by: string;
+  /** Tried in their order. */
+  readonly makers: readonly Maker<Source>[];
+  /** Throws the reason when the binary does not run on this machine. */
+  readonly check: (path: string) => Promise<unknown>;
+  readonly log: (line: string) => void;
 }
 
 /** None of the ways worked. `reasons` has one line for each. */
@@ -36,96 +44,65 @@ export class CannotBeMadeError extends Error {
   }
 }
 
-/**
- * @param path where the binary is kept.
- * @param makers tried in their order.
- * @throws CannotBeMadeError
- */
-export async function cachedBinary(
-  path: string,
-  makers: readonly Maker[],
-  log: (line: string) => void,
-): Promise<Made> {
-  if (await exists(path)) return { path, by: 'cache' };
-  await mkdir(dirname(path), { recursive: true });
-  return withLock(`${path}.lock`, log, async () => {
-    if (await exists(path)) return { path, by: 'cache' };
-    const reasons: string[] = [];
-    for (const maker of makers) {
-      const folder = await mkdtemp(join(dirname(path), `.${basename(path)}-`));
-      try {
-        log(maker.announcement);
-        const made = await telling(maker.name, log, maker.make(folder));
-        await chmod(made, 0o755);
-        await rename(made, path);
-        return { path, by: maker.name };
-      } catch (error) {
-        reasons.push(`${maker.name}: ${error instanceof Error ? error.message : error}`);
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
-    }
-    throw new CannotBeMadeError(reasons);
-  });
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile() && found.size > 0,
-    () => false,
-  );
-}
-
-/** Says every now and then that the work still goes on. */
-async function telling<T>(name: string, log: (line: string) => void, work: Promise<T>): Promise<T> {
-  const startedAt = Date.now();
-  const timer = setInterval(
-    () => log(`  … still at it (${name}, ${Math.round((Date.now() - startedAt) / 1000)} s)`),
-    TELL_EVERY_MS,
-  );
+/** @throws CannotBeMadeError, also when the cache cannot be written. */
+export async function cachedBinary<Source extends string>(
+  wanted: CachedBinary<Source>,
+): Promise<{ readonly path: string; readonly source: Source | 'cache' }> {
+  const { path, log } = wanted;
+  const kept = await whyNotUsable(wanted);
+  if (kept === null) return { path, source: 'cache' };
+  const folder = dirname(path);
   try {
-    return await work;
-  } finally {
-    clearInterval(timer);
-  }
-}
-
-/** The lock is a file with the owner's process ID; one whose owner is gone is taken over. */
-async function withLock<T>(lock: string, log: (line: string) => void, work: () => Promise<T>): Promise<T> {
-  for (let waited = false; !(await takeLock(lock)); waited = true) {
-    if (!waited) log(`Another process is at this already; waiting for it (${lock}).`);
-    await sleep(WAIT_MS);
-  }
-  try {
-    return await work();
-  } finally {
-    await rm(lock, { force: true });
-  }
-}
-
-async function takeLock(lock: string): Promise<boolean> {
-  try {
-    await writeFile(lock, `${process.pid}`, { flag: 'wx' });
-    return true;
-  } catch {
-    const owner = Number(await readFile(lock, 'utf8').catch(() => ''));
-    // An empty file was created this instant, or its writer died in that instant: age decides.
-    const ageMs =
-      Date.now() -
-      (await stat(lock).then(
-        ({ mtimeMs }) => mtimeMs,
-        () => Date.now(),
-      ));
-    if (owner > 0 ? !isAlive(owner) : ageMs > 10_000) await rm(lock, { force: true });
-    return false;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
+    await mkdir(folder, { recursive: true });
+    return await withLock(join(folder, '.lock'), log, async () => {
+      if ((await whyNotUsable(wanted)) === null) return { path, source: 'cache' };
+      await removeLeftovers(folder);
+      return { path, source: await makeFirstThatWorks(wanted, `cache: ${kept}`) };
+    });
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    if (error instanceof CannotBeMadeError) throw error;
+    throw new CannotBeMadeError([`cache: ${kept}, and it cannot be written: ${messageOf(error)}`]);
   }
+}
+
+async function whyNotUsable({ path, check }: CachedBinary<string>): Promise<string | null> {
+  if (!(await isExecutableFile(path))) return `${path} is not there`;
+  return check(path).then(
+    () => null,
+    (error) => `${path} does not run: ${messageOf(error)}`,
+  );
+}
+
+async function makeFirstThatWorks<Source extends string>(
+  { path, makers, check, log }: CachedBinary<Source>,
+  firstReason: string,
+): Promise<Source> {
+  const reasons = [firstReason];
+  for (const { source, name, announcement, doing, make } of makers) {
+    const folder = await mkdtemp(join(dirname(path), WORK_FOLDER));
+    try {
+      log(announcement);
+      const made = await telling(doing, log, make(folder));
+      await chmod(made, 0o755);
+      await check(made);
+      await rename(made, path);
+      return source;
+    } catch (error) {
+      reasons.push(`${name}: ${messageOf(error)}`);
+      log(`  That did not work: ${messageOf(error)}`);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+  throw new CannotBeMadeError(reasons);
+}
+
+/** Of makers that were killed; the lock says that none is at work now. */
+async function removeLeftovers(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => name.startsWith(WORK_FOLDER));
+  for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

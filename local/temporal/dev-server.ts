@@ -2,125 +2,123 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { freePort } from '../ports.js';
+import { dieWithParent } from './die-with-parent.js';
+import { answers } from './readiness.js';
+import { asValueTypes, SearchAttributeConflictError, type ValueTypes } from './search-attributes.js';
 
-const UP_WITHIN_MS = 60_000;
 const STOP_GRACE_MS = 10_000;
-const TRIES = 3;
-/** Numbers of `temporal.api.enums.v1.IndexedValueType`. */
-const VALUE_TYPES = { Text: 1, Keyword: 2, Int: 3, Double: 4, Bool: 5, Datetime: 6, KeywordList: 7 } as const;
+const TRIES = 4;
+const TAIL_LINES = 10;
+/** What Go says when a port was taken between our choice and the server's start. */
+const PORT_TAKEN = 'address already in use';
 
 export interface DevServerOptions {
   /** The `temporal` command. */
   readonly cliPath: string;
+  /** SQLite file; made when missing. */
   readonly dbFile: string;
-  /** Its log is appended here. */
+  /** What the server says is appended here. */
   readonly logFile: string;
-  readonly searchAttributes: Readonly<Record<string, keyof typeof VALUE_TYPES>>;
-  /** Absent: a free one. */
+  /** Name to type: Text, Keyword, Int, Double, Bool, Datetime or KeywordList. */
+  readonly searchAttributes: Readonly<Record<string, string>>;
+  /** Default and 0: a free one. */
   readonly port?: number;
-  /** Absent: no web UI. */
+  /** Default: no web UI. 0: a free one. */
   readonly uiPort?: number;
+  /** Made when missing. Default: `default`. */
+  readonly namespace?: string;
 }
 
 export interface DevServer {
   readonly address: string;
+  /** `null` without a web UI. */
   readonly uiUrl: string | null;
   readonly pid: number;
-  /** Returns when the process has ended. */
+  /** SIGTERM, and SIGKILL after 10 s. Returns when the process has ended. */
   stop(): Promise<void>;
 }
 
+interface Launch extends DevServerOptions {
+  readonly port: number;
+  readonly namespace: string;
+  readonly valueTypes: ValueTypes;
+}
+
 /**
- * Starts the server and returns when it answers, with all search attributes registered.
- * @throws with the end of its log, when it does not come up.
+ * Starts the server and returns when it answers, with its namespace and all search attributes registered, on an
+ * older database, too. The server ends with this process, however that ends.
+ * @throws Error with the end of its log, when it does not come up; at once when a port that was asked for is taken.
  */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
+  const valueTypes = asValueTypes(options.searchAttributes);
   for (let attempt = 1; ; attempt += 1) {
-    const port = options.port ?? (await freePort());
-    const child = launch(options, port);
-    const stop = () => stopChild(child);
-    try {
-      const address = `127.0.0.1:${port}`;
-      await prepare(address, child, options);
-      const uiUrl = options.uiPort === undefined ? null : `http://127.0.0.1:${options.uiPort}`;
-      return { address, uiUrl, pid: child.pid as number, stop };
-    } catch (error) {
-      await stop();
-      // A free port may have been taken by somebody else in the meantime.
-      if (options.port !== undefined || attempt === TRIES) throw error;
-    }
+    const port = await claimPort(options.port ?? 0);
+    const uiPort = options.uiPort === undefined ? {} : { uiPort: await claimPort(options.uiPort) };
+    const launch = { ...options, ...uiPort, port, namespace: options.namespace ?? 'default', valueTypes };
+    const server = await tryStart(launch);
+    if (typeof server !== 'string') return server;
+    if (attempt === TRIES || !server.includes(PORT_TAKEN)) throw new Error(server);
   }
 }
 
-function launch(options: DevServerOptions, port: number): ChildProcess {
-  const log = openSync(options.logFile, 'a');
-  const ui = options.uiPort === undefined ? ['--headless'] : ['--ui-port', `${options.uiPort}`];
-  const attributes = Object.entries(options.searchAttributes).flatMap(([name, type]) => [
-    '--search-attribute',
-    `${name}=${type}`,
-  ]);
+async function claimPort(wanted: number): Promise<number> {
+  const port = await freePort(wanted);
+  if (wanted === 0 || port === wanted) return port;
+  throw new Error(
+    `Port ${wanted} on 127.0.0.1 is taken. Stop what listens there, or choose another port for Temporal.`,
+  );
+}
+
+/** @returns the server, or why it did not come up. */
+async function tryStart(launch: Launch): Promise<DevServer | string> {
+  const { port, uiPort, logFile } = launch;
+  const address = `127.0.0.1:${port}`;
+  const logStart = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
+  const child = spawnServer(launch);
+  const exit = new AbortController();
+  child.once('error', (error) => exit.abort(error.message));
+  child.once('exit', (code, signal) => exit.abort(`it ended with ${signal ?? `exit code ${code}`}`));
+  try {
+    await answers(address, launch, exit.signal);
+  } catch (error) {
+    // Before we stop it ourselves, which it would also report.
+    const why = exit.signal.aborted ? exit.signal.reason : (error as Error).message;
+    const said = tailOf(logFile, logStart);
+    await stopChild(child);
+    if (error instanceof SearchAttributeConflictError) throw error;
+    return `Temporal's dev server did not start: ${why}. The end of ${logFile}:\n${said}`;
+  }
+  return {
+    address,
+    uiUrl: uiPort === undefined ? null : `http://127.0.0.1:${uiPort}`,
+    pid: child.pid as number,
+    stop: () => stopChild(child),
+  };
+}
+
+function spawnServer(launch: Launch): ChildProcess {
+  const { cliPath, dbFile, logFile, namespace, port, uiPort, searchAttributes } = launch;
+  const attributes = Object.entries(searchAttributes).map(([name, type]) => `${name}=${type}`);
   const args = [
-    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', `${port}`, ...ui],
-    ...['--db-filename', options.dbFile, '--log-level', 'warn', ...attributes],
+    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', `${port}`, '--namespace', namespace],
+    ...(uiPort === undefined ? ['--headless'] : ['--ui-port', `${uiPort}`]),
+    ...['--db-filename', dbFile, '--log-level', 'warn'],
     // Write-ahead log: the same safety when the process dies, several times the speed. A power cut may cost
     // the last transactions, which a development server may lose.
     ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL'],
+    ...attributes.flatMap((attribute) => ['--search-attribute', attribute]),
   ];
-  return spawn(options.cliPath, args, { stdio: ['ignore', log, log] });
-}
-
-async function prepare(address: string, child: ChildProcess, options: DevServerOptions): Promise<void> {
-  const giveUpAt = Date.now() + UP_WITHIN_MS;
-  let ended: string | null = null;
-  child.once('error', (error) => {
-    ended = error.message;
-  });
-  child.once('exit', (code, signal) => {
-    ended = `${signal ?? `exit code ${code}`}`;
-  });
-  for (;;) {
-    if (ended !== null)
-      throw new Error(`Temporal's dev server ended (${ended}).\n${tailOf(options.logFile)}`);
-    if (Date.now() > giveUpAt) {
-      throw new Error(`Temporal's dev server did not answer within a minute.\n${tailOf(options.logFile)}`);
-    }
-    const connection = await Connection.connect({ address, connectTimeout: 1000 }).catch(() => null);
-    if (connection === null) {
-      await sleep(50);
-      continue;
-    }
-    try {
-      await connection.withDeadline(Date.now() + 5000, async () => {
-        await connection.workflowService.describeNamespace({ namespace: 'default' });
-        await registerMissing(connection, options.searchAttributes);
-      });
-      return;
-    } catch {
-      await sleep(100);
-    } finally {
-      await connection.close();
-    }
+  const log = openSync(logFile, 'a');
+  try {
+    // In a process group of its own: Ctrl-C is for us, who stop the server last, after those who need it.
+    const child = spawn(cliPath, args, { stdio: ['ignore', log, log], detached: true });
+    dieWithParent(child);
+    return child;
+  } finally {
+    closeSync(log);
   }
-}
-
-/** The flags of the command register only on a new database. */
-async function registerMissing(
-  connection: Connection,
-  wanted: DevServerOptions['searchAttributes'],
-): Promise<void> {
-  const { customAttributes } = await connection.operatorService.listSearchAttributes({
-    namespace: 'default',
-  });
-  const missing = Object.entries(wanted).filter(([name]) => customAttributes?.[name] === undefined);
-  if (missing.length === 0) return;
-  await connection.operatorService.addSearchAttributes({
-    namespace: 'default',
-    searchAttributes: Object.fromEntries(missing.map(([name, type]) => [name, VALUE_TYPES[type]])),
-  });
 }
 
 async function stopChild(child: ChildProcess): Promise<void> {
@@ -132,6 +130,7 @@ async function stopChild(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-function tailOf(file: string): string {
-  return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-5).join('\n');
+function tailOf(file: string, start: number): string {
+  const said = readFileSync(file).subarray(start).toString('utf8').trimEnd();
+  return said.split('\n').slice(-TAIL_LINES).join('\n');
 }

@@ -9,12 +9,17 @@ import { connectSandboxApi, type SandboxApi } from '../../activities/sandbox-api
 import { Longhaul } from '../../client/index.js';
 import type { JobSpecSource } from '../../contract/job-spec.schema.js';
 import type { JobStatus } from '../../contract/status.js';
-import { type Stack, startStack } from '../../local/dev/index.js';
+import type * as Dev from '../../local/dev/index.js';
+
+// The built product, as its users start it: its processes are started from files.
+const { startStack } = (await import(
+  new URL('../../dist/local/dev/index.js', import.meta.url).href
+)) as typeof Dev;
 
 const AGENT = new URL('../support/counting-agent.mjs', import.meta.url);
 
 export interface World {
-  readonly stack: Stack;
+  readonly stack: Dev.Stack;
   readonly longhaul: Longhaul;
   readonly api: SandboxApi;
 }

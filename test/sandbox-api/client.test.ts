@@ -1,62 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import {
-  connectSandboxApi,
-  type SandboxApi,
-  type SandboxApiOptions,
-  UnreachableError,
-} from '../../activities/sandbox-api/index.js';
-import {
-  type Behaviour,
-  cut,
-  html,
-  inTurn,
-  json,
-  type ScriptedApi,
-  scriptedApi,
-  stall,
-} from '../support/scripted-api.js';
-
-const KEY = 'osk-CANARY';
-const sandbox = { id: 'sb-1', status: { state: 'Running' } };
-const request = {
-  image: 'python:3.12',
-  entrypoint: ['agent'],
-  env: { A: '1' },
-  resources: { cpu: '1', memory: '512Mi' },
-  persistence: { storageClass: 'local-path', size: '5Gi' },
-  volumeName: 'longhaul-x-1',
-  metadata: { 'longhaul-run': 'x' },
-};
-
-const open: (ScriptedApi | SandboxApi)[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close();
-});
-
-async function connect(
-  routes: Record<string, Behaviour | (() => Behaviour)>,
-  options: Partial<SandboxApiOptions> = {},
-  base = '',
-) {
-  const server = await scriptedApi((key) => {
-    const found = routes[key];
-    return found?.length === 0 ? (found as () => Behaviour)() : (found as Behaviour | undefined);
-  });
-  const api = connectSandboxApi({
-    apiUrl: `${server.url}${base}`,
-    apiKey: KEY,
-    persistence: 'extensions',
-    ...options,
-  });
-  open.push(server, api);
-  return { server, api };
-}
-
-function proxy(api: SandboxApi, timeoutMs = 2000, maxBytes = 1024) {
-  return api.readThroughProxy('sb-1', 8000, 'state.json', { maxBytes, timeoutMs });
-}
-
-const PROXY = 'GET /sandboxes/sb-1/proxy/8000/state.json';
+import { describe, expect, it } from 'vitest';
+import { UnreachableError } from '../../activities/sandbox-api/index.js';
+import { type Behaviour, flood, html, inTurn, json } from '../support/scripted-api.js';
+import { connect, everythingOf, KEY, request, sandbox } from './connect.js';
 
 describe('every request', () => {
   it('carries the key and an ID of its own', async () => {
@@ -70,6 +15,7 @@ describe('every request', () => {
     await api.get('sb-1');
     await api.get('sb-1');
     expect(seen[0]).toBe(KEY);
+    expect(seen[1]).toMatch(/^[0-9a-f-]{36}$/);
     expect(seen[1]).not.toBe(seen[3]);
   });
 
@@ -78,58 +24,74 @@ describe('every request', () => {
     expect(await api.get('sb-1')).toMatchObject({ id: 'sb-1' });
   });
 
-  it('never shows the key in an error', async () => {
+  it('that fails names its ID, as the server gave it or else as it was sent', async () => {
+    let sent: unknown;
     const { api } = await connect({
-      'GET /sandboxes/sb-1': json(401, { code: 'INVALID_API_KEY', message: 'no' }),
+      'GET /sandboxes/named': json(500, {}, { 'x-request-id': 'srv-1' }),
+      'GET /sandboxes/silent': (incoming, response, body) => {
+        sent = incoming.headers['x-request-id'];
+        json(500, {})(incoming, response, body);
+      },
     });
-    const error = await api.get('sb-1').catch((reason) => reason);
-    expect(error.name).toBe('KeyRejectedError');
-    expect(`${error.stack}${JSON.stringify(error)}`).not.toContain(KEY);
+    await expect(api.get('named')).rejects.toMatchObject({ requestId: 'srv-1' });
+    const error = await api.get('silent').catch((reason) => reason);
+    expect(error.requestId).toBe(sent);
   });
 
-  it('is ended by its signal, with the very reason', async () => {
-    const { api } = await connect({ 'GET /sandboxes/sb-1': stall });
-    const reason = new Error('stop');
-    await expect(api.get('sb-1', abortedSoon(reason))).rejects.toBe(reason);
+  it('never shows the key or a value of the environment in an error, even if the server echoes them', async () => {
+    const echo: Behaviour = (incoming, response, body) =>
+      json(400, { code: 'X', message: `bad: ${incoming.headers['open-sandbox-api-key']} ${body}` })(
+        incoming,
+        response,
+        body,
+      );
+    const { api } = await connect({ 'GET /sandboxes/sb-1': echo, 'POST /sandboxes': echo });
+    const errors = [
+      await api.get('sb-1').catch((reason) => reason),
+      await api.create({ ...request, env: { T: 'se"cret-CANARY' }, image: 'i' }).catch((reason) => reason),
+    ];
+    for (const error of errors) {
+      expect(error.name).toBe('RefusedError');
+      expect(everythingOf(error)).not.toContain('CANARY');
+    }
+  });
+
+  it('is refused before it is sent when no header could carry the key', async () => {
+    await expect(connect({}, { apiKey: `${KEY}\n` })).rejects.toThrow(/line ends/);
   });
 });
 
-function abortedSoon(reason: Error): AbortSignal {
-  const controller = new AbortController();
-  setTimeout(() => controller.abort(reason), 30);
-  return controller.signal;
-}
-
 describe('create', () => {
-  it.each([
-    ['extensions', { extensions: { persistence: 'true', storageClass: 'local-path', storageSize: '5Gi' } }],
-    ['none', {}],
-    [
-      'volumes',
-      {
-        volumes: [
-          {
-            name: 'workspace',
-            mountPath: '/workspace',
-            pvc: {
-              claimName: 'longhaul-x-1',
-              storageClass: 'local-path',
-              storage: '5Gi',
-              createIfNotExists: true,
-              deleteOnSandboxTermination: true,
-            },
-          },
-        ],
+  const volumes = [
+    {
+      name: 'workspace',
+      mountPath: '/workspace',
+      pvc: {
+        claimName: 'longhaul-x-1',
+        storageClass: 'local-path',
+        storage: '5Gi',
+        createIfNotExists: true,
+        deleteOnSandboxTermination: true,
       },
-    ],
-  ] as const)('asks for a volume by %s', async (persistence, expected) => {
+    },
+  ];
+  const extensions = { persistence: 'true', storageClass: 'local-path', storageSize: '5Gi' };
+  const { persistence: wanted } = request;
+
+  it.each([
+    ['extensions', wanted, { extensions }],
+    ['volumes', wanted, { volumes }],
+    ['none', wanted, {}],
+    ['extensions', null, {}],
+    ['volumes', null, {}],
+  ] as const)('asks for a volume by %s: %j', async (persistence, volume, expected) => {
     let sent: unknown;
     const create: Behaviour = (incoming, response, body) => {
       sent = JSON.parse(body);
       json(202, sandbox)(incoming, response, body);
     };
     const { api } = await connect({ 'POST /sandboxes': create }, { persistence });
-    await api.create(request);
+    await api.create({ ...request, persistence: volume });
     expect(sent).toEqual({
       image: { uri: 'python:3.12' },
       entrypoint: ['agent'],
@@ -140,16 +102,19 @@ describe('create', () => {
     });
   });
 
-  it('is never repeated by itself: a cut answer is ambiguous', async () => {
-    const { api, server } = await connect({ 'POST /sandboxes': cut });
-    await expect(api.create(request)).rejects.toMatchObject({ name: 'UnreachableError', ambiguous: true });
-    expect(server.requests).toEqual(['POST /sandboxes']);
+  it.each([200, 201, 202])('takes a %i', async (status) => {
+    const { api } = await connect({ 'POST /sandboxes': json(status, sandbox) });
+    expect(await api.create(request)).toMatchObject({ id: 'sb-1', state: 'Running' });
   });
 
-  it('is not ambiguous when nobody was there', async () => {
-    const { api, server } = await connect({});
-    await server.close();
-    await expect(api.create(request)).rejects.toMatchObject({ name: 'UnreachableError', ambiguous: false });
+  it.each([
+    ['a login page', html(200)],
+    ['no ID', json(202, { status: { state: 'Running' } })],
+    ['nothing', json(202, null)],
+    ['more than anybody reads', flood(8 * 2 ** 20)],
+  ])('answered with %s may have made a sandbox all the same', async (_, behaviour) => {
+    const { api } = await connect({ 'POST /sandboxes': behaviour });
+    await expect(api.create(request)).rejects.toMatchObject({ name: 'UnreachableError', ambiguous: true });
   });
 });
 
@@ -167,6 +132,26 @@ describe('get', () => {
     });
   });
 
+  it('gives what a full answer has, and any state', async () => {
+    const status = { state: 'Hibernating', reason: 'R', message: 'M', lastTransitionAt: 'x' };
+    const more = {
+      image: { uri: 'python:3.12' },
+      createdAt: '2026-07-02T10:37:16Z',
+      metadata: { a: 'b' },
+      new: [1],
+    };
+    const { api } = await connect({ 'GET /sandboxes/sb-1': json(200, { id: 'sb-1', status, ...more }) });
+    expect(await api.get('sb-1')).toEqual({
+      id: 'sb-1',
+      state: 'Hibernating',
+      reason: 'R',
+      message: 'M',
+      image: 'python:3.12',
+      createdAt: '2026-07-02T10:37:16Z',
+      metadata: { a: 'b' },
+    });
+  });
+
   it('says "gone" only by the word of the API', async () => {
     const { api } = await connect({
       'GET /sandboxes/gone': json(404, { code: 'KUBERNETES::SANDBOX_NOT_FOUND', message: 'm' }),
@@ -177,11 +162,6 @@ describe('get', () => {
     await expect(api.get('router')).rejects.toBeInstanceOf(UnreachableError);
   });
 
-  it('does not notice a pooled connection that was closed', async () => {
-    const { api } = await connect({ 'GET /sandboxes/sb-1': inTurn(cut, json(200, sandbox)) });
-    expect(await api.get('sb-1')).toMatchObject({ id: 'sb-1' });
-  });
-
   it('does not take a login page for an answer', async () => {
     const { api } = await connect({ 'GET /sandboxes/sb-1': html(200) });
     await expect(api.get('sb-1')).rejects.toBeInstanceOf(UnreachableError);
@@ -189,141 +169,124 @@ describe('get', () => {
 });
 
 describe('list', () => {
-  const item = (id: string, run: string) => ({ ...sandbox, id, metadata: { 'longhaul-run': run } });
+  const item = (id: string, run = 'x') => ({ ...sandbox, id, metadata: { 'longhaul-run': run } });
+  const page = (items: unknown[], pagination: object | undefined = undefined) =>
+    json(200, { items, ...(pagination && { pagination }) });
+  const ids = (found: readonly { id: string }[]) => found.map(({ id }) => id);
+  const mine = { metadata: { 'longhaul-run': 'x' } };
 
-  it('reads all pages and filters again', async () => {
-    const { api } = await connect({
+  it('asks for a filter, reads all pages and filters again', async () => {
+    const { api, server } = await connect({
       'GET /sandboxes': inTurn(
-        json(200, { items: [item('a', 'x'), item('b', 'y')], pagination: { page: 1, hasNextPage: true } }),
-        json(200, { items: [item('c', 'x'), sandbox], pagination: { page: 2, hasNextPage: false } }),
+        page([item('a'), item('b', 'y')], { page: 1, hasNextPage: true }),
+        page([item('c'), sandbox], { page: 2, hasNextPage: false }),
       ),
     });
-    const found = await api.list({ metadata: { 'longhaul-run': 'x' } });
-    expect(found.map(({ id }) => id)).toEqual(['a', 'c']);
+    expect(ids(await api.list(mine))).toEqual(['a', 'c']);
+    expect(server.targets).toEqual([
+      'GET /sandboxes?page=1&pageSize=200&metadata=longhaul-run%3Dx',
+      'GET /sandboxes?page=2&pageSize=200&metadata=longhaul-run%3Dx',
+    ]);
+  });
+
+  it('shows a sandbox once that slid to the next page while others were made', async () => {
+    const { api } = await connect({
+      'GET /sandboxes': inTurn(
+        page([item('a'), item('b')], { hasNextPage: true }),
+        page([item('b'), item('c')], { hasNextPage: false }),
+      ),
+    });
+    expect(ids(await api.list(mine))).toEqual(['a', 'b', 'c']);
   });
 
   it('ends at a short page where the deployment does not say whether there are more', async () => {
     const { api, server } = await connect({
-      'GET /sandboxes': json(200, { items: [item('a', 'x')], pagination: { page: 1, pageSize: 20 } }),
-    });
-    expect(await api.list({ metadata: {} })).toHaveLength(1);
-    expect(server.requests).toHaveLength(1);
-  });
-});
-
-describe('delete', () => {
-  it('counts what is gone as deleted', async () => {
-    const { api } = await connect({
-      'DELETE /sandboxes/sb-1': json(404, { code: 'SANDBOX_NOT_FOUND', message: 'm' }),
-    });
-    await expect(api.delete('sb-1')).resolves.toBeUndefined();
-  });
-});
-
-describe('a read through the proxy', () => {
-  it.each([
-    ['the answer of the agent', json(200, { step: 1 }), { kind: 'answer', status: 200 }],
-    [
-      'a 404 of the agent',
-      (_: unknown, response: Parameters<Behaviour>[1]) => void response.writeHead(404).end('nope'),
-      { kind: 'answer', status: 404 },
-    ],
-    [
-      'a redirect, which is not followed',
-      (_: unknown, response: Parameters<Behaviour>[1]) =>
-        void response.writeHead(302, { location: 'http://elsewhere' }).end(),
-      { kind: 'answer', status: 302 },
-    ],
-    [
-      'nobody listening',
-      json(502, { code: 'BACKEND_CONNECTION_FAILED', message: 'm' }),
-      { kind: 'not-listening' },
-    ],
-    [
-      'nobody listening, in the words of older servers',
-      json(502, { code: 'GENERAL::UNKNOWN_ERROR', message: 'Could not connect to the backend sandbox' }),
-      { kind: 'not-listening' },
-    ],
-    [
-      'a paused sandbox',
-      json(404, { code: 'KUBERNETES::POD_IP_NOT_AVAILABLE', message: 'm' }),
-      { kind: 'no-address' },
-    ],
-    [
-      'an exited sandbox',
-      json(500, { code: 'DOCKER::NETWORK_MODE_ENDPOINT_UNAVAILABLE', message: 'm' }),
-      { kind: 'no-address' },
-    ],
-    [
-      'an unknown sandbox',
-      json(404, { code: 'DOCKER::SANDBOX_NOT_FOUND', message: 'm' }),
-      { kind: 'sandbox-not-found' },
-    ],
-    [
-      'an error of the proxy',
-      json(500, { code: 'GENERAL::UNKNOWN_ERROR', message: 'An internal error occurred in the proxy: ' }),
-      { kind: 'unavailable' },
-    ],
-    ['a page of a load balancer', html(503), { kind: 'unavailable' }],
-    [
-      'a body cut short',
-      (_: unknown, response: Parameters<Behaviour>[1]) => {
-        response.writeHead(200, { 'content-length': '512' });
-        response.write('{"step":41');
-        setTimeout(() => response.destroy(), 20);
-      },
-      { kind: 'unavailable' },
-    ],
-    ['a stalled body', stall, { kind: 'unavailable' }],
-  ] as [string, Behaviour, object][])('tells apart: %s', async (_, behaviour, expected) => {
-    const { api } = await connect({ [PROXY]: behaviour });
-    expect(await proxy(api, 300)).toMatchObject(expected);
-  });
-
-  it('does not read on beyond the limit', async () => {
-    let sentBytes = 0;
-    const flood: Behaviour = (_, response) => {
-      response.writeHead(200);
-      const chunk = Buffer.alloc(64 * 1024, 0x20);
-      const more = () => {
-        while (sentBytes < 150 * 2 ** 20 && !response.destroyed) {
-          sentBytes += chunk.byteLength;
-          if (!response.write(chunk)) return void response.once('drain', more);
-        }
-        response.end();
-      };
-      more();
-    };
-    const { api } = await connect({ [PROXY]: flood });
-    expect(await proxy(api)).toMatchObject({ kind: 'too-large', limitBytes: 1024 });
-    expect(sentBytes).toBeLessThan(20 * 2 ** 20);
-  });
-
-  it('throws what concerns the whole API', async () => {
-    const { api } = await connect({
-      [PROXY]: inTurn(
-        json(401, { code: 'INVALID_API_KEY', message: 'm' }),
-        json(429, {}, { 'retry-after': '7' }),
+      'GET /sandboxes': inTurn(
+        page([item('a'), item('b')], { page: 1, pageSize: 2 }),
+        page([item('c')], { page: 2, pageSize: 2 }),
       ),
     });
-    await expect(proxy(api)).rejects.toMatchObject({ name: 'KeyRejectedError' });
-    await expect(proxy(api)).rejects.toMatchObject({ name: 'RateLimitedError', retryAfterMs: 7000 });
+    expect(ids(await api.list({ metadata: {} }))).toEqual(['a', 'b', 'c']);
+    expect(server.requests).toHaveLength(2);
   });
 
-  it('encodes the segments of a path and lets a query pass', async () => {
-    const { api, server } = await connect({});
-    await api.readThroughProxy('sb-1', 8000, 'a b/ü.json?x=1&y', { maxBytes: 10 });
-    expect(server.requests[0]).toBe('GET /sandboxes/sb-1/proxy/8000/a%20b/%C3%BC.json');
+  it.each([
+    ['does not know pages', undefined],
+    ['gives its first page for ever', { page: 1, pageSize: 1 }],
+  ])('ends on a server that %s', async (_, pagination) => {
+    const { api, server } = await connect({ 'GET /sandboxes': page([item('a')], pagination) });
+    expect(ids(await api.list(mine))).toEqual(['a']);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('reads smaller pages where a page is too large to be read', async () => {
+    const large = { ...item('a'), entrypoint: ['x'.repeat(5 * 2 ** 20)] };
+    const { api, server } = await connect({
+      'GET /sandboxes': inTurn(page([large]), page([item('a')], { hasNextPage: false })),
+    });
+    expect(ids(await api.list(mine))).toEqual(['a']);
+    expect(server.targets[1]).toContain('page=1&pageSize=20&');
+  });
+
+  it('fails rather than give half of the list', async () => {
+    const { api } = await connect({
+      'GET /sandboxes': inTurn(page([item('a')], { hasNextPage: true }), html(200)),
+    });
+    await expect(api.list(mine)).rejects.toBeInstanceOf(UnreachableError);
   });
 });
 
-describe('diagnostics', () => {
-  it('are text in either form', async () => {
-    const { api } = await connect({
-      'GET /sandboxes/json/diagnostics/logs': json(200, { kind: 'logs', content: 'line' }),
-      'GET /sandboxes/text/diagnostics/logs': (_, response) => void response.end('line'),
+describe('pause, resume and delete', () => {
+  it('take any success', async () => {
+    const { api, server } = await connect({
+      'POST /sandboxes/sb%2F1/pause': (_, response) => void response.writeHead(202).end(),
+      'POST /sandboxes/sb%2F1/resume': json(200, {}),
+      'DELETE /sandboxes/sb%2F1': (_, response) => void response.writeHead(204).end(),
     });
-    expect(await api.diagnostics('json', 'logs', { tailLines: 5 })).toBe('line');
-    expect(await api.diagnostics('text', 'logs')).toBe('line');
+    await api.pause('sb/1');
+    await api.resume('sb/1');
+    await api.delete('sb/1');
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it('tell what stands against it', async () => {
+    const unsupported = {
+      code: 'KUBERNETES::INVALID_STATE',
+      message: 'Pause is not supported for this sandbox type',
+    };
+    const { api } = await connect({
+      'POST /sandboxes/sb-1/pause': inTurn(
+        json(400, unsupported),
+        json(409, { code: 'DOCKER::SANDBOX_NOT_RUNNING' }),
+        html(502),
+      ),
+      'POST /sandboxes/sb-1/resume': json(404, { code: 'DOCKER::SANDBOX_NOT_FOUND', message: 'm' }),
+    });
+    await expect(api.pause('sb-1')).rejects.toMatchObject({ name: 'UnsupportedError' });
+    await expect(api.pause('sb-1')).rejects.toMatchObject({ name: 'ConflictError' });
+    await expect(api.pause('sb-1')).rejects.toMatchObject({ name: 'UnreachableError', ambiguous: true });
+    await expect(api.resume('sb-1')).rejects.toMatchObject({ name: 'SandboxNotFoundError' });
+  });
+
+  it('count what is gone as deleted, but not what a router does not know', async () => {
+    const { api } = await connect({
+      'DELETE /sandboxes/gone': json(404, { code: 'SANDBOX_NOT_FOUND', message: 'm' }),
+    });
+    await expect(api.delete('gone')).resolves.toBeUndefined();
+    await expect(api.delete('router')).rejects.toBeInstanceOf(UnreachableError);
+  });
+});
+
+describe('a check of the key', () => {
+  it('reads as little as can be', async () => {
+    const { api, server } = await connect({
+      'GET /sandboxes': inTurn(
+        json(200, { items: [] }),
+        json(401, { code: 'INVALID_API_KEY', message: 'no' }),
+      ),
+    });
+    await expect(api.checkKey()).resolves.toBeUndefined();
+    await expect(api.checkKey()).rejects.toMatchObject({ name: 'KeyRejectedError' });
+    expect(server.targets[0]).toBe('GET /sandboxes?page=1&pageSize=1');
   });
 });

@@ -252,10 +252,12 @@ describe('a create request', () => {
   test.each([
     [{ resourceLimits: { cpu: 'lots' } }, 'SANDBOX::INVALID_PARAMETER', "resourceLimits.cpu: 'lots'"],
     [{ resourceLimits: { memory: '-1Gi' } }, 'SANDBOX::INVALID_PARAMETER', 'resourceLimits.memory'],
+    [{ entrypoint: ['echo', 'x'.repeat(131_072)] }, 'SANDBOX::INVALID_PARAMETER', 'write a file instead'],
+    [{ env: { A: 'a\0b' } }, 'SANDBOX::INVALID_PARAMETER', 'NUL'],
     [{ metadata: { 'opensandbox.io/x': 'y' } }, 'SANDBOX::INVALID_METADATA_LABEL', 'reserved prefix'],
     [{ metadata: { a: 'has space' } }, 'SANDBOX::INVALID_METADATA_LABEL', "'has space' is invalid"],
     [{ metadata: { a: 'x'.repeat(64) } }, 'SANDBOX::INVALID_METADATA_LABEL', '63 characters or less'],
-  ])('with %j is refused with 400', async (fields, code, words) => {
+  ])('of no use is refused with 400 (%#)', async (fields, code, words) => {
     const { status, json } = await server.call('POST', '/sandboxes', createSpec(fields));
     expect([status, json.code]).toEqual([400, code]);
     expect(json.message).toContain(words);

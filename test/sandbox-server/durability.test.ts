@@ -172,6 +172,20 @@ describe('the data folder', () => {
     expect(existsSync(join(dataDir, 'lock'))).toBe(false);
   });
 
+  test('does not go on without isolation where sandboxes were isolated', async () => {
+    const options = { dataDir, port: 0, apiKey: API_KEY };
+    const server = await startSandboxServer(options);
+    if (server.backend !== 'plain') {
+      await clientOf(server).create();
+      await server.close();
+      await expect(startSandboxServer({ ...options, backend: 'plain' })).rejects.toThrow(
+        'were run as "isolated',
+      );
+      await (await startSandboxServer(options)).close({ deleteAll: true });
+      await (await startSandboxServer({ ...options, backend: 'plain' })).close();
+    }
+  });
+
   test('is closed to other users of the machine', async () => {
     const server = await startSandboxServer({ dataDir, port: 0, apiKey: API_KEY });
     expect(statSync(dataDir).mode & 0o077).toBe(0);

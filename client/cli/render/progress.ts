@@ -7,12 +7,17 @@ import { renderLine } from './status.js';
 import { ago, bar, oneLine, percent, timeSince, truncate } from './text.js';
 
 const BAR_WIDTH = 24;
+/** What else stands in the line comes first where there is little room. */
+const COLUMNS_BESIDE_BAR = 48;
 
 /** The line that is redrawn in place; never wider than the terminal. */
 export function progressLine(status: JobStatus, nowMs: number, columns: number, paint: Paint): string {
   const { checkpoint, phase, waitingFor } = status;
   const progress = checkpoint?.progress ?? null;
-  const head = `${phase}  ${progress === null ? '' : `${bar(progress, BAR_WIDTH)} ${percent(progress)}  `}`;
+  const barWidth = Math.min(BAR_WIDTH, Math.max(0, columns - COLUMNS_BESIDE_BAR));
+  const gauge =
+    progress === null ? [] : [barWidth === 0 ? [] : bar(progress, barWidth), percent(progress), ' '].flat();
+  const head = `${phase}  ${gauge.join(' ')}`;
   const tail = truncate(describe(status, nowMs), Math.max(0, columns - 1 - head.length));
   const painted = `${paintPhase(phase, paint)}${paint.cyan(head.slice(phase.length))}`;
   return painted + (waitingFor === null ? tail : paint.dim(tail));

@@ -35,7 +35,7 @@ export function renderStatus(status: JobStatus, nowMs: number, paint: Paint): st
   facts.push([
     'time',
     (['running', 'paused', 'provisioning'] as const)
-      .map((kind) => `${kind} ${formatDuration(hours[kind] * HOUR_MS)}`)
+      .map((kind) => `${kind} ${hours[kind] === 0 ? '0s' : formatDuration(hours[kind] * HOUR_MS)}`)
       .join(' · '),
   ]);
   if (status.restarts > 0) facts.push(['restarts', String(status.restarts)]);

@@ -18,12 +18,12 @@ export function oneLine(text: string): string {
 
 /** `2m 3s` from then to now; clocks of several machines never make it negative. */
 export function timeSince(then: string, nowMs: number): string {
-  return formatDuration(Math.max(0, Math.round((nowMs - Date.parse(then)) / 1000)) * 1000);
+  const elapsedMs = nowMs - Date.parse(then);
+  return elapsedMs < 1000 ? 'a moment' : formatDuration(elapsedMs);
 }
 
 export function ago(then: string, nowMs: number): string {
-  const time = timeSince(then, nowMs);
-  return time === '0s' ? 'now' : `${time} ago`;
+  return nowMs - Date.parse(then) < 1000 ? 'now' : `${timeSince(then, nowMs)} ago`;
 }
 
 export function percent(progress: number): string {

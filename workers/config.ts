@@ -39,6 +39,7 @@ const schema = z.object({
   LONGHAUL_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LONGHAUL_HEALTH_ADDRESS: address.optional(),
   LONGHAUL_METRICS_ADDRESS: address.optional(),
+  LONGHAUL_STOP_WITH_PARENT: z.literal('1').optional(),
 });
 
 export interface WorkerConfig {
@@ -59,6 +60,8 @@ export interface WorkerConfig {
   readonly logLevel: string;
   readonly health: { readonly host: string; readonly port: number } | null;
   readonly metrics: { readonly host: string; readonly port: number } | null;
+  /** Stop when standard input ends: how `longhaul dev` takes its worker with it, even by SIGKILL. */
+  readonly stopsWithParent: boolean;
 }
 
 /** Something in the environment is missing or malformed. The message names every variable. */
@@ -94,5 +97,6 @@ export function workerConfig(env: Readonly<Record<string, string | undefined>>):
     logLevel: values.LONGHAUL_LOG_LEVEL,
     health: values.LONGHAUL_HEALTH_ADDRESS ?? null,
     metrics: values.LONGHAUL_METRICS_ADDRESS ?? null,
+    stopsWithParent: values.LONGHAUL_STOP_WITH_PARENT === '1',
   };
 }

@@ -68,6 +68,7 @@ export async function runWorker(
       },
       'worker started',
     );
+    if (config.stopsWithParent) process.stdin.on('end', () => worker.shutdown()).resume();
     try {
       await worker.run();
     } finally {

@@ -10,6 +10,7 @@ import type { WatchCursor, WatchInput, WatchOutcome } from '../../contract/activ
 import { RESULT_MAX_BYTES } from '../../contract/checkpoint.js';
 import type { Dependencies } from '../dependencies.js';
 import { tailLogs } from '../evidence.js';
+import { heartbeatWhile } from '../heartbeats.js';
 import {
   KeyRejectedError,
   RateLimitedError,
@@ -59,7 +60,8 @@ async function watch(api: SandboxApi, input: WatchInput, signal: AbortSignal): P
   let silentLooks = 0;
 
   for (let looks = 1; ; looks += 1) {
-    const seen = await look(api, input, signal);
+    // A look at an API that hangs takes longer than a heartbeat timeout may be.
+    const seen = await heartbeatWhile(look(api, input, signal), knowledge.cursor);
     const judged = judge(knowledge, seen, input, new Date().toISOString());
     knowledge = judged.knowledge;
     heartbeat(knowledge.cursor);

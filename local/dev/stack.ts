@@ -71,7 +71,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const { child: worker } = await SupervisedChild.start({
       name: 'worker',
       args: [COMMAND, 'worker'],
-      env: { ...env, ...sessionEnvironment(session), LONGHAUL_HOME: stateDir },
+      env: {
+        ...env,
+        ...sessionEnvironment(session),
+        LONGHAUL_HOME: stateDir,
+        LONGHAUL_STOP_WITH_PARENT: '1',
+      },
       logFile: join(logs, 'worker.log'),
       isReady: (line) => line.includes('worker.started'),
       onEvent: log,

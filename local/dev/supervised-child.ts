@@ -69,7 +69,8 @@ export class SupervisedChild {
   async #run(): Promise<string> {
     const { name, args, env, logFile, isReady } = this.#options;
     const log = createWriteStream(logFile, { flags: 'a' });
-    const running = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
+    // A process group of its own: Ctrl-C on the terminal reaches only us, and we stop in good order.
+    const running = spawn(process.execPath, args, { env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     this.#process = running;
     running.stderr.pipe(log, { end: false });
     const startedAt = Date.now();

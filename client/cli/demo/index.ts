@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import colours from 'picocolors';
 import { formatDuration } from '../../../contract/quantities.js';
 import type { JobStatus } from '../../../contract/status.js';
-import { type Stack, startStack } from '../../../local/dev/index.js';
+import type { Stack } from '../../../local/dev/index.js';
 import type { JobHandle } from '../../index.js';
 import { Longhaul } from '../../index.js';
 import { plainLine } from '../render/progress.js';
@@ -32,6 +32,7 @@ export async function runDemo(env: NodeJS.ProcessEnv): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort());
   try {
     tell('1', 'Starting a Temporal server, a sandbox server and a worker on this machine.');
+    const { startStack } = await import('../../../local/dev/index.js');
     stack = await startStack({ stateDir, env: { ...env, LONGHAUL_HOME: stateDir }, log: detail });
     detail(
       `up after ${formatDuration(Date.now() - startedAt)}; sandboxes are isolated by ${stack.isolation.backend}`,

@@ -33,7 +33,7 @@ export function summarize(status: JobStatus): JobSummary {
   };
 }
 
-/** What Temporal alone can tell, while no worker answers. */
+/** What Temporal alone can tell: while no worker answers, or of a job that left no status. */
 export function summarizeUnasked(description: JobDescription): JobSummary {
   const watch = description.pending.find(({ type, leftBehind }) => type === 'watchSandbox' && !leftBehind);
   return {
@@ -42,7 +42,10 @@ export function summarizeUnasked(description: JobDescription): JobSummary {
     since: description.closedAt,
     waitingFor: description.closedAt === null ? `a worker on task queue "${description.taskQueue}"` : null,
     checkpoint: shorten(watch?.cursor?.checkpoint ?? null),
-    failure: null,
+    failure:
+      phaseOf(description) === 'failed'
+        ? { code: 'UNEXPECTED', message: `the workflow was ended from outside (${description.execution})` }
+        : null,
     startedAt: description.startedAt,
     endedAt: description.closedAt,
   };

@@ -6,9 +6,10 @@ import type { JobSpec } from '../contract/job-spec.js';
 import type { JobSpecSource } from '../contract/job-spec.schema.js';
 import { AGENT_JOB_WORKFLOW, PHASE_ATTRIBUTE } from '../contract/messages.js';
 import { GRPC, grpcStatusOf, isUnreachable, LonghaulError } from './errors.js';
-import { describeJob, phaseAttribute } from './job-description.js';
+import { describeJob, type JobDescription, phaseAttribute } from './job-description.js';
 import { JobHandle } from './job-handle.js';
 import { newJobId, specDigest } from './job-identity.js';
+import { StatusReader } from './job-reading.js';
 import { phaseOf } from './job-status.js';
 import { type JobSummary, summarize, summarizeUnasked } from './job-summary.js';
 import { checkSpec, readSpecFile } from './spec-file.js';
@@ -76,13 +77,16 @@ export class Jobs {
     // Without a worker each question takes its whole deadline, so the first one in vain is the last.
     let isWorkerSilent = false;
     const summaries = await mapConcurrently(ids, LIST_CONCURRENCY, async (id) => {
+      const description = await describeJob(this.#temporal, id);
+      const isOpen = description.closedAt === null;
+      if (isOpen ? isWorkerSilent : !leavesStatus(description)) return summarizeUnasked(description);
       try {
-        if (!isWorkerSilent) return summarize(await this.get(id).status());
+        return summarize(await new StatusReader(this.#temporal).read(description));
       } catch (error) {
         if (!isUnreachable(error) || error.code !== 'WORKER_UNREACHABLE') throw error;
         isWorkerSilent = true;
+        return summarizeUnasked(description);
       }
-      return summarizeUnasked(await describeJob(this.#temporal, id));
     });
     return summaries.sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
   }
@@ -156,6 +160,11 @@ export class Jobs {
     }
     return [...ids];
   }
+}
+
+/** What a cancelled or terminated job did last is worth no question to a worker in a list. */
+function leavesStatus({ execution }: JobDescription): boolean {
+  return execution === 'COMPLETED' || execution === 'FAILED';
 }
 
 async function withId(spec: JobSpec, id: string): Promise<JobSpec> {

@@ -1,12 +1,13 @@
 /** What the command does without any server: usage, specs, and how it says that it reaches nobody. */
 
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from './cli.js';
+import { CliContext } from '../../client/cli/context.js';
+import { createProgram } from '../../client/cli/program.js';
+import { reportError } from '../../client/cli/report-error.js';
+import { runCli, startCli } from './cli.js';
 
 let home: string;
 let env: Record<string, string>;
@@ -32,17 +33,32 @@ describe('usage', () => {
   });
 
   it.each([
-    ['no command', [], /Usage: longhaul/],
     ['an unknown command', ['stauts', 'x'], /error: unknown command 'stauts'\n\(Did you mean status\?\)/],
     ['a missing argument', ['pause'], /error: missing required argument 'id'/],
     ['an unknown option', ['ls', '--al'], /error: unknown option '--al'/],
     ['a wrong duration', ['pause', 'x', '--timeout', '5'], /such as 30s or 2m/],
     ['a wrong count', ['ls', '--limit', 'many'], /whole number/],
     ['a wrong choice', ['submit', 'x', '--if-exists', 'maybe'], /Allowed choices are refuse, attach/],
-  ])('is wrong with %s: exit code 2', async (_, args, expected) => {
-    const { code, stdout, stderr } = await runCli(args, env);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(expected);
+  ])('is wrong with %s', async (_, args, expected) => {
+    const program = createProgram(new CliContext(env));
+    const error = await program.parseAsync(args, { from: 'user' }).catch((reason: unknown) => reason);
+    expect(reportError(error)).toMatchObject({ exitCode: 2, text: expect.stringMatching(expected) });
+  });
+
+  it('is shown when there is no command: exit code 2', async () => {
+    expect(await runCli([], env)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^Usage: longhaul/),
+    });
+  });
+
+  it('is wrong on standard error: exit code 2', async () => {
+    expect(await runCli(['stauts', 'x'], env)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: "error: unknown command 'stauts'\n(Did you mean status?)\n  see --help\n",
+    });
   });
 
   it('tells errors as one JSON document on request', async () => {
@@ -106,13 +122,7 @@ describe('Temporal that cannot be reached', () => {
 });
 
 it('does not mind a reader that goes away', async () => {
-  const main = join(import.meta.dirname, '../../dist/client/cli/main.js');
-  const { stderr } = await promisify(execFile)(
-    'bash',
-    ['-c', `'${process.execPath}' '${main}' --help | true`],
-    {
-      env: { PATH: process.env.PATH, ...env },
-    },
-  );
-  expect(stderr).toBe('');
+  const { child, ended } = startCli(['--help'], env);
+  child.stdout?.destroy();
+  expect((await ended).stderr).toBe('');
 });

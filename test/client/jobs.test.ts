@@ -1,5 +1,6 @@
 /** The library against a real Temporal server and the real workflow; only the sandboxes are scripted. */
 
+import { getEventListeners } from 'node:events';
 import { Client, Connection } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 import type { JobSpecSource } from '../../contract/job-spec.schema.js';
@@ -110,7 +111,8 @@ describe('looking at a job', () => {
     await temporal.withWorker(script, async () => {
       const job = await temporal.longhaul.jobs.submit(spec);
       const phases: string[] = [];
-      for await (const status of job.watch()) {
+      const { signal } = new AbortController();
+      for await (const status of job.watch({ signal })) {
         if (phases.at(-1) !== status.phase) phases.push(status.phase);
         const hasPaused = status.receipts.some(({ kind }) => kind === 'pause');
         if (status.phase === 'running' && !hasPaused) await job.pause({ by: 'ana', reason: 'night' });
@@ -121,6 +123,8 @@ describe('looking at a job', () => {
         }
       }
       expect(phases).toEqual(expect.arrayContaining(['running', 'paused', 'completed']));
+      // A watch of days makes many thousands of calls with this one signal.
+      expect(getEventListeners(signal, 'abort')).toEqual([]);
       expect(await job.result()).toEqual({ files: 3 });
       await expect(job.pause()).rejects.toMatchObject({
         code: 'JOB_NOT_FOUND',

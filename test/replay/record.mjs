@@ -4,16 +4,19 @@
  * they stand for jobs that an earlier version started.
  */
 
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { fileURLToPath } from 'node:url';
 import { Longhaul } from '../../dist/client/index.js';
 import { startStack } from '../../dist/local/dev/index.js';
+import { cacheDir } from '../../dist/local/folders.js';
+import { findTemporalCli } from '../../dist/local/temporal/index.js';
 
+const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 const HISTORIES = new URL('histories/', import.meta.url);
 const AGENT = readFileSync(new URL('../support/counting-agent.mjs', import.meta.url), 'utf8');
 
@@ -91,18 +94,24 @@ const PATHS = {
 const stateDir = await mkdtemp(join(tmpdir(), 'longhaul-record-'));
 const stack = await startStack({ stateDir, env: process.env, log: console.error });
 const longhaul = await Longhaul.connect({ address: stack.session.temporal.address, env: {} });
-const connection = await Connection.connect({ address: stack.session.temporal.address });
+const { path: temporal } = await findTemporalCli({
+  cacheDir: cacheDir(process.env),
+  env: process.env,
+  log: console.error,
+});
+const { address } = stack.session.temporal;
 try {
   for (const [name, play] of Object.entries(PATHS)) {
     const file = new URL(`${name}.json`, HISTORIES);
     if (existsSync(file)) continue;
     const job = await play(longhaul, stack);
-    const history = await new Client({ connection }).workflow.getHandle(job.id).fetchHistory();
-    await writeFile(file, historyToJSON(history));
-    console.error(`${name}: ${history.events.length} events`);
+    const show = ['workflow', 'show', '--workflow-id', job.id, '--output', 'json', '--address', address];
+    // Stack traces name the folder in which this was recorded; it is nobody's business.
+    const history = execFileSync(temporal, show, { encoding: 'utf8', maxBuffer: 64 * 2 ** 20 });
+    await writeFile(file, history.replaceAll(PROJECT, '/app/'));
+    console.error(`recorded ${name}`);
   }
 } finally {
-  await connection.close();
   await longhaul.close();
   await stack.stop();
   await rm(stateDir, { recursive: true, force: true });

@@ -134,10 +134,13 @@ function isErrorCode(type: unknown): type is ErrorCode {
   return typeof type === 'string' && type in ERROR_CODES;
 }
 
-/** The server waited in vain for a worker, or has not seen one for so long that it does not even try. */
+/**
+ * The server waited in vain for a worker (its own clock may notice the deadline first, and then it speaks of a
+ * cancelled call), or has not seen one for so long that it does not even try.
+ */
 function isNoAnswer(error: unknown): boolean {
   const code = grpcStatusOf(error)?.code;
-  return code === GRPC.DEADLINE_EXCEEDED || code === GRPC.FAILED_PRECONDITION;
+  return code === GRPC.DEADLINE_EXCEEDED || code === GRPC.CANCELLED || code === GRPC.FAILED_PRECONDITION;
 }
 
 function noWorker(taskQueue: string, cause: unknown): LonghaulError {

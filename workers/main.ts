@@ -72,6 +72,8 @@ export async function runWorker(
     try {
       await worker.run();
     } finally {
+      // An open pipe would keep the process alive.
+      if (config.stopsWithParent) process.stdin.destroy();
       await health?.close();
     }
     logger.info({ event: 'worker.stopped' }, 'worker stopped');

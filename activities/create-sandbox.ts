@@ -12,7 +12,7 @@ import { entrypointOf } from './entrypoint.js';
 import { final } from './failures.js';
 import { heartbeatSleep, heartbeatWhile } from './heartbeats.js';
 import { labelsOf, ownerLabels, volumeNameOf } from './labels.js';
-import { type Sandbox, StartFailedError, UnreachableError } from './sandbox-api/index.js';
+import { type Sandbox, SandboxApiError, StartFailedError, UnreachableError } from './sandbox-api/index.js';
 
 /** A created sandbox may become visible in the list only after some seconds (seen: 5 s). */
 const SETTLE_MS = 10_000;
@@ -59,7 +59,9 @@ export function createSandboxWith({ api, profile, namespace }: Dependencies) {
         // Without the activity's cancellation: a create that is cut off is one whose result nobody knows.
         return await heartbeatWhile(api.create(request), { mayExist: true } satisfies Trail);
       } catch (error) {
-        if (error instanceof UnreachableError) leaveTrail(error.ambiguous);
+        // A definite refusal leaves nothing to look for.
+        if (error instanceof SandboxApiError)
+          leaveTrail(error instanceof UnreachableError && error.ambiguous);
         if (error instanceof StartFailedError) await removeAll(api, ownerLabels(owner), error.sandboxIdHint);
         throw error;
       }

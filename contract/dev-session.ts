@@ -26,6 +26,9 @@ export function stateFolder(env: Environment): string {
 export function sessionEnvironment(session: DevSession): Record<string, string> {
   return {
     TEMPORAL_ADDRESS: session.temporal.address,
+    TEMPORAL_NAMESPACE: 'default',
+    // Else an API key or a profile of the user's would turn TLS on.
+    TEMPORAL_TLS: 'false',
     OPEN_SANDBOX_API_URL: session.sandboxApi.url,
     OPEN_SANDBOX_API_KEY: session.sandboxApi.apiKey,
     OPEN_SANDBOX_GATEWAY_URL: session.sandboxApi.gatewayUrl,

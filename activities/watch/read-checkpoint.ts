@@ -25,6 +25,8 @@ export async function readCheckpoint(
   });
   switch (answer.kind) {
     case 'answer':
+      // Either the agent's own, or the API refuses the key without saying so: its word decides.
+      if (answer.status === 401 || answer.status === 403) await api.checkKey(options.signal);
       return parseCheckpoint(answer.status, answer.body, new Date().toISOString());
     case 'too-large':
       return {

@@ -2,6 +2,7 @@
 
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
 import { connectSandboxApi, createActivities, LocalWatches } from '../../activities/index.js';
 import type { Activities } from '../../contract/activities.js';
 import type { SandboxSpec } from '../../contract/job-spec.js';
@@ -37,7 +38,7 @@ export function attempt<Input, Outcome>(
   readonly environment: MockActivityEnvironment;
   lastDetails(): unknown;
 } {
-  const environment = new MockActivityEnvironment(info);
+  const environment = new MockActivityEnvironment(info, { logger: new DefaultLogger('ERROR') });
   let last: unknown = info.heartbeatDetails;
   environment.on('heartbeat', (details: unknown) => {
     last = details ?? last;

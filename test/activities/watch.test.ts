@@ -137,6 +137,21 @@ describe('a watch', () => {
     });
   });
 
+  it('asks the API itself when a bare 403 may be the API or the agent', async () => {
+    const refused = answerWith(json(403, {}));
+    const byApi = await world({ 'before proxy': refused, 'before list': refused });
+    await expect(retried(byApi.activities.watchSandbox, input('running'))).rejects.toMatchObject({
+      type: 'API_KEY_REJECTED',
+    });
+    const byAgent = await world({ 'before proxy': refused });
+    const running = attempt(byAgent.activities.watchSandbox, input('running'));
+    expect((await beat(running, ({ unreadableReads }) => unreadableReads > 0)).because).toContain(
+      'answers 403',
+    );
+    running.environment.cancel('CANCELLED');
+    await running.outcome.catch(() => {});
+  });
+
   it('hands a long wait that the API asks for to Temporal', async () => {
     const limited = answerWith(json(429, {}, { 'retry-after': '3600' }));
     const { activities } = await world({ 'before proxy': limited });

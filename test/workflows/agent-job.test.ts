@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { PAUSE_SIGNAL, RESUME_SIGNAL } from '../../contract/messages.js';
 import type { JobStatus } from '../../contract/status.js';
-import { cursor, done, nothingHappens, ready, sliceOver, summary, useTimeSkipping } from './job-harness.js';
+import { cursor, done, nothingHappens, ready, summary, useTimeSkipping } from './job-harness.js';
 
 const { withJob } = useTimeSkipping();
 
@@ -393,43 +393,6 @@ describe('cancel', () => {
       await expect(job.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
       expect(calls).toEqual(['create', 'delete']);
       expect(await job.status()).toMatchObject({ sandbox: { id: 'sb-late', state: 'deleted' } });
-    });
-  });
-});
-
-describe('long waits', () => {
-  it('carries everything through continue-as-new: no call is made twice at a hand-over', async () => {
-    const watchSandbox = (input: { mode: string }, count: number) => {
-      if (input.mode === 'starting') return ready(0);
-      return count < 40 ? sliceOver(count) : done(count);
-    };
-    await withJob(
-      { watchSandbox },
-      async (job, calls) => {
-        const { status } = await job.result();
-        expect(status.checkpoint?.step).toBe(40);
-        expect(calls.filter((call) => !call.startsWith('watch'))).toEqual(['create', 'delete']);
-        const description = await job.handle.describe();
-        expect(description.historyLength).toBeLessThan(60);
-      },
-      { continueAsNewAfterEvents: 40 },
-    );
-  });
-
-  it('stays paused for as long as nobody resumes it, at no cost in history', async () => {
-    const watchSandbox = (input: { mode: string }, count: number) =>
-      input.mode === 'starting' ? ready() : count === 1 ? nothingHappens() : done();
-    await withJob({ watchSandbox }, async (job, _, env) => {
-      await job.until((status) => status.phase === 'running');
-      await job.handle.signal(PAUSE_SIGNAL);
-      await job.until((status) => status.phase === 'paused');
-      const before = (await job.handle.describe()).historyLength;
-      await env.sleep('60 days');
-      expect((await job.handle.describe()).historyLength).toBe(before);
-      await job.handle.signal(RESUME_SIGNAL);
-      const { status } = await job.result();
-      expect(status.hours.paused).toBeGreaterThan(60 * 24 - 1);
-      expect(status.hours.running).toBeLessThan(1);
     });
   });
 });

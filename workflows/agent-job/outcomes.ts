@@ -165,6 +165,7 @@ export function applyResumed(
 /** The sandbox did not start although the API answered. Tried again, boundedly. */
 export function applyStartFailed(state: JobState, message: string, now: string): End | null {
   tryAgainLater(state, now);
+  warn(state, `The sandbox did not start: ${message}`);
   return state.failuresInARow >= MAX_TRIES ? failed('SANDBOX_START_FAILED', message) : null;
 }
 

@@ -87,7 +87,7 @@ export class JobHandle {
     const description = await describeJob(this.#temporal, this.id);
     const ended = (phase: string) =>
       new LonghaulError(
-        'JOB_NOT_FOUND',
+        'JOB_ENDED',
         `The job "${this.id}" has ended (${phase}); there is nothing to ${verb}.`,
       );
     if (description.closedAt !== null) throw ended(phaseOf(description));

@@ -6,6 +6,7 @@ export const ERROR_CODES = {
   SPEC_INVALID: 'The job spec was refused; every problem is named with its path.',
   JOB_EXISTS: 'A job of this ID exists already.',
   JOB_NOT_FOUND: 'There is no job of this ID.',
+  JOB_ENDED: 'The job is over, so it can no longer be told what to do.',
   JOB_CANCELLED: 'The job was cancelled.',
   TEMPORAL_UNREACHABLE: 'The Temporal service did not answer.',
   WORKER_UNREACHABLE: 'No worker answered on the task queue in time.',

@@ -35,6 +35,7 @@ export function exitCodeOf(code: ErrorCode): ExitCode {
     case 'API_KEY_REJECTED':
       return EXIT.UNREACHABLE;
     case 'JOB_NOT_FOUND':
+    case 'JOB_ENDED':
       return EXIT.NOT_FOUND;
     case 'JOB_CANCELLED':
       return EXIT.CANCELLED;

@@ -127,7 +127,7 @@ describe('looking at a job', () => {
       expect(getEventListeners(signal, 'abort')).toEqual([]);
       expect(await job.result()).toEqual({ files: 3 });
       await expect(job.pause()).rejects.toMatchObject({
-        code: 'JOB_NOT_FOUND',
+        code: 'JOB_ENDED',
         message: expect.stringContaining('has ended (completed)'),
       });
     });

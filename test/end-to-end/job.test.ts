@@ -18,7 +18,7 @@ describe('a job on real servers and real processes', () => {
   });
 
   it('has no process while it is paused, keeps its workspace, and goes on where it was', async () => {
-    const job = await world.longhaul.jobs.submit(countingJob(30, 100));
+    const job = await world.longhaul.jobs.submit(countingJob(80, 100));
     await until(job, ({ checkpoint }) => (checkpoint?.step ?? 0) >= 5);
     expect(processesOf(job.id).length).toBeGreaterThan(0);
     await job.pause({ by: 'test', reason: 'to look' });
@@ -32,7 +32,7 @@ describe('a job on real servers and real processes', () => {
     const marks = readFileSync(join(workspace, 'marks'), 'utf8').trim().split('\n').length;
 
     await job.resume({ by: 'test' });
-    expect(await job.result()).toEqual({ marks: 30, starts: 2 });
+    expect(await job.result()).toEqual({ marks: 80, starts: 2 });
     const { receipts: all, hours } = await job.status();
     expect(all).toMatchObject([
       { kind: 'pause' },

@@ -23,13 +23,13 @@ describe('a job outlives', () => {
   });
 
   it('the death of its worker while it is paused', async () => {
-    const job = await world.longhaul.jobs.submit(countingJob(20, 100));
+    const job = await world.longhaul.jobs.submit(countingJob(80, 100));
     await until(job, ({ checkpoint }) => (checkpoint?.step ?? 0) >= 2);
     await job.pause();
     await until(job, ({ phase }) => phase === 'paused');
     process.kill(world.stack.worker.pid as number, 'SIGKILL');
     await job.resume();
-    expect(await job.result()).toEqual({ marks: 20, starts: 2 });
+    expect(await job.result()).toEqual({ marks: 80, starts: 2 });
   });
 
   it('the death of the sandbox server: the same process goes on', async () => {
@@ -53,7 +53,7 @@ describe('a job outlives', () => {
   });
 
   it('both deaths at once, in the middle of a pause', async () => {
-    const job = await world.longhaul.jobs.submit(countingJob(40, 100));
+    const job = await world.longhaul.jobs.submit(countingJob(80, 100));
     await until(job, ({ checkpoint }) => (checkpoint?.step ?? 0) >= 3);
     await job.pause();
     process.kill(world.stack.worker.pid as number, 'SIGKILL');
@@ -61,7 +61,7 @@ describe('a job outlives', () => {
     await until(job, ({ phase }) => phase === 'paused');
     expect(processesOf(job.id)).toEqual([]);
     await job.resume();
-    expect(await job.result()).toEqual({ marks: 40, starts: 2 });
+    expect(await job.result()).toEqual({ marks: 80, starts: 2 });
     expect(await world.api.list({ metadata: {} })).toEqual([]);
   });
 });

@@ -7,6 +7,7 @@ import type { JobSpec } from '../contract/job-spec.js';
 import {
   checkJobSpec,
   FILES_MAX_BYTES,
+  filesNamedBy,
   type JobSpecDocument,
   type SpecProblem,
   toJobSpec,
@@ -32,8 +33,9 @@ export async function readSpecFile(path: string): Promise<JobSpec> {
  */
 export async function checkSpec(source: unknown, folder: string, file?: string): Promise<JobSpec> {
   const checked = checkJobSpec(source);
-  if (!checked.ok) throw refused(checked.problems, file);
-  const { contents, problems } = await readFiles(checked.value.sandbox.files, folder);
+  const files = checked.ok ? checked.value.sandbox.files : filesNamedBy(source);
+  const { contents, problems } = await readFiles(files, folder);
+  if (!checked.ok) throw refused([...checked.problems, ...problems], file);
   if (problems.length > 0) throw refused(problems, file);
   return toJobSpec(checked.value, contents);
 }

@@ -195,6 +195,12 @@ export function checkJobSpec(source: unknown): Checked<JobSpecDocument> {
   return { ok: true, value: parsed.data };
 }
 
+/** The files of a spec that may be wrong elsewhere, so that all its problems can be named at once. */
+export function filesNamedBy(source: unknown): JobSpecDocument['sandbox']['files'] {
+  const parsed = z.looseObject({ sandbox: z.looseObject({ files }) }).safeParse(source);
+  return parsed.success ? parsed.data.sandbox.files : [];
+}
+
 /** The trusted spec, once the contents of its files are known (in their order). */
 export function toJobSpec(checked: JobSpecDocument, contents: readonly string[]): JobSpec {
   const { sandbox, checkpoint } = checked;

@@ -117,7 +117,17 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const gatewayPort = await freePort(options.ports?.gateway);
     const { child, line } = await SupervisedChild.start({
       name: 'sandbox server',
-      args: [SANDBOX_SERVER, '--data', dataDir, '--port', `${port}`, '--gateway-port', `${gatewayPort}`],
+      args: [
+        SANDBOX_SERVER,
+        '--data',
+        dataDir,
+        '--port',
+        `${port}`,
+        '--gateway-port',
+        `${gatewayPort}`,
+        '--images',
+        join(stateDir, 'images'),
+      ],
       // The key by environment: arguments are readable by every user of the machine.
       env: { ...env, OPEN_SANDBOX_API_KEY: apiKey },
       logFile: join(logs, 'sandbox-server.log'),

@@ -96,7 +96,7 @@ function inspect({ steps: { machine } }: Sandboxes, record: SandboxRecord): stri
   const indented = (lines: readonly string[]) => lines.map((line) => `  ${line}`);
   return [
     `Sandbox ID:     ${record.id}`,
-    `Image:          ${spec.image.uri} (a name only: the programs are this machine's)`,
+    `Image:          ${spec.image.uri}`,
     `Status:         ${record.state} (${record.reason})`,
     `Exit Code:      ${record.exitCode ?? '-'}`,
     `OOMKilled:      ${record.reason === 'OOMKilled'}`,

@@ -10,8 +10,8 @@ import { NODE_SHIM, PYTHON_SHIM } from './backends/plain.js';
  * Makes what is missing; safe to repeat. Others may pass through the folder (as the sandbox's user must),
  * but list or read nothing in it. The data folder above it is closed to all but the server.
  */
-export function prepareHome({ id, home, uid }: Place): void {
-  for (const name of ['.', 'workspace', 'root', 'etc', 'shims', 'ports']) {
+export function prepareHome({ id, home, uid }: Pick<Place, 'id' | 'home' | 'uid'>): void {
+  for (const name of ['.', 'workspace', 'root', 'image', 'etc', 'shims', 'ports']) {
     mkdirSync(join(home, name), { recursive: true });
     // Explicitly: the server may have been started with a umask that shuts the sandbox's user out.
     chmodSync(join(home, name), name === '.' ? 0o711 : 0o755);

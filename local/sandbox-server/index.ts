@@ -20,6 +20,8 @@ export interface SandboxServerOptions {
   /** Default: a free one. */
   readonly gatewayPort?: number;
   readonly apiKey: string;
+  /** Holds a root folder for each image name that is not to be the host itself, with `_` for `/`; default: none. */
+  readonly imagesDir?: string;
   /** Default: the best one that works here. */
   readonly backend?: BackendName;
   /** Lines for people; default: none. */
@@ -62,8 +64,9 @@ export async function startSandboxServer(options: SandboxServerOptions): Promise
       ...(cgroups === null ? [limitsNote] : []),
       ...(dialer.note === null ? [] : [dialer.note]),
     ];
+    const imagesDir = options.imagesDir === undefined ? null : resolve(options.imagesDir);
     const http = await listen(port, gatewayPort);
-    const sandboxes = new Sandboxes(dataDir, { backend, cgroups, dialer }, log);
+    const sandboxes = new Sandboxes(dataDir, { backend, cgroups, dialer, imagesDir }, log);
     http.serve({ sandboxes, apiKey, log });
     return {
       url: http.url,

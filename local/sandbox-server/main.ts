@@ -5,19 +5,21 @@ import { fstatSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { startSandboxServer } from './index.js';
 
-const USAGE = `Usage: main.js --data DIR [--port N] [--gateway-port N] [--backend bwrap|unshare|plain] [--key KEY]
+const USAGE = `Usage: main.js --data DIR [--port N] [--gateway-port N] [--images DIR]
+               [--backend bwrap|unshare|plain] [--key KEY]
 The API key is better given by OPEN_SANDBOX_API_KEY: arguments are readable by every user of the machine.`;
 
 const log = (line: string) => console.error(`${new Date().toISOString()} ${line}`);
 
 async function main(): Promise<void> {
-  const { data, port, gatewayPort, apiKey, backend } = readOptions();
+  const { data, images, port, gatewayPort, apiKey, backend } = readOptions();
   const server = await startSandboxServer({
     dataDir: data,
     port,
     gatewayPort,
     apiKey,
     log,
+    ...(images === undefined ? {} : { imagesDir: images }),
     ...(backend === undefined ? {} : { backend }),
   });
   const { url, gatewayUrl, notes } = server;
@@ -53,6 +55,7 @@ function readOptions() {
       data: { type: 'string' },
       port: { type: 'string', default: '0' },
       'gateway-port': { type: 'string', default: '0' },
+      images: { type: 'string' },
       key: { type: 'string' },
       backend: { type: 'string' },
     },
@@ -66,6 +69,7 @@ function readOptions() {
     throw new Error(`--data and an API key are needed.\n${USAGE}`);
   return {
     data: values.data,
+    images: values.images,
     port: portOf('--port', values.port),
     gatewayPort: portOf('--gateway-port', values['gateway-port']),
     apiKey,

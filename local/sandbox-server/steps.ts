@@ -3,6 +3,7 @@
  * and each may be taken again after a server was killed in the middle of it.
  */
 
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Backend, Place } from './backends/backend.js';
@@ -29,6 +30,8 @@ export interface Machine {
   readonly backend: Backend;
   readonly cgroups: CgroupVersion | null;
   readonly dialer: Dialer;
+  /** Root folders of images, one for each name; `null`: every image is the host itself. */
+  readonly imagesDir: string | null;
 }
 
 export class Steps {
@@ -42,8 +45,16 @@ export class Steps {
     this.#log = log;
   }
 
-  placeOf({ id, uid }: Pick<SandboxRecord, 'id' | 'uid'>): Place {
-    return { id, uid, home: join(this.#dataDir, id) };
+  placeOf({ id, uid, spec }: Pick<SandboxRecord, 'id' | 'uid' | 'spec'>): Place {
+    return { id, uid, home: join(this.#dataDir, id), image: this.#imageOf(spec.image.uri) };
+  }
+
+  #imageOf(name: string): string | null {
+    const { imagesDir } = this.machine;
+    if (imagesDir === null) return null;
+    // `/` is no part of a folder's name; and nothing may lead out of the folder of images.
+    const folder = join(imagesDir, name.replaceAll('/', '_'));
+    return !/^\.*$/.test(name) && existsSync(join(folder, 'usr')) ? folder : null;
   }
 
   isRunning(record: SandboxRecord): boolean {

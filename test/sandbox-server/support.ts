@@ -154,7 +154,9 @@ export interface TestServer extends Client {
   end(): Promise<void>;
 }
 
-export async function startTestServer(options: { backend?: BackendName } = {}): Promise<TestServer> {
+export async function startTestServer(
+  options: { backend?: BackendName; imagesDir?: string } = {},
+): Promise<TestServer> {
   const dataDir = temporaryFolder();
   const server = await startSandboxServer({ dataDir, port: 0, apiKey: API_KEY, ...options });
   return {

@@ -10,10 +10,12 @@ export type BackendName = 'bwrap' | 'unshare' | 'plain';
 /** A sandbox's folders and identity, as a back end needs them. */
 export interface Place {
   readonly id: string;
-  /** Absolute; holds `workspace`, `root`, `node`, `etc`, `shims` and `ports`. */
+  /** Absolute; holds `workspace`, `root`, `image`, `node`, `etc`, `shims` and `ports`. */
   readonly home: string;
   /** The host's user to become; `null`: stay who we are. */
   readonly uid: number | null;
+  /** Root folder that is configured for the image's name; `null`: the host's own. */
+  readonly image: string | null;
 }
 
 export interface Backend {

@@ -18,14 +18,15 @@ export const bwrap: Backend = {
   isolated: true,
   environment: isolatedEnvironment,
   command(place: Place, entrypoint: readonly string[]): string[] {
-    const { home, node, command } = stage(place);
+    const { home, node, imageRoot, command } = stage(place);
     return [
       ...command,
       'bwrap',
       ...['--unshare-all', '--unshare-user', '--disable-userns', '--new-session', '--cap-drop', 'ALL'],
       ...['--hostname', hostnameOf(place.id), '--uid', `${INNER_ID}`, '--gid', `${INNER_ID}`],
-      ...['--ro-bind', '/usr', '/usr', ...topLevelFolders(), '--perms', '0755', '--dir', '/etc'],
-      ...SHARED_ETC.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+      ...['--ro-bind', `${imageRoot}/usr`, '/usr', ...topLevelFolders(place.image ?? '', imageRoot)],
+      ...['--perms', '0755', '--dir', '/etc'],
+      ...SHARED_ETC.flatMap((name) => ['--ro-bind-try', `${imageRoot}/etc/${name}`, `/etc/${name}`]),
       ...OWN_ETC.flatMap((name) => ['--ro-bind', join(home, 'etc', name), `/etc/${name}`]),
       ...(node !== null && NODE_BINARY !== null ? ['--ro-bind', node, NODE_BINARY] : []),
       ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/run'],
@@ -36,12 +37,17 @@ export const bwrap: Backend = {
   },
 };
 
-/** /bin, /lib and so on: links into /usr on a merged system, folders on others. */
-function topLevelFolders(): string[] {
+/**
+ * /bin, /lib and so on: links into /usr on a merged system, folders on others.
+ * @param root of the image as this process sees it; `mounted`: as bubblewrap does.
+ */
+function topLevelFolders(root: string, mounted: string): string[] {
   return ['bin', 'sbin', 'lib', 'lib32', 'lib64'].flatMap((name) => {
     const path = `/${name}`;
-    const found = lstatSync(path, { throwIfNoEntry: false });
+    const found = lstatSync(`${root}${path}`, { throwIfNoEntry: false });
     if (found === undefined) return [];
-    return found.isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
+    return found.isSymbolicLink()
+      ? ['--symlink', readlinkSync(`${root}${path}`), path]
+      : ['--ro-bind', `${mounted}${path}`, path];
   });
 }

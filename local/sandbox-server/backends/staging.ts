@@ -10,7 +10,8 @@ import { execPath } from 'node:process';
 import type { Place } from './backend.js';
 
 const STAGE =
-  'mount --bind "$1" /mnt && { [ -z "$2" ] || mount --bind "$2" /mnt/node; } && shift 2 && exec "$@"';
+  'mount --bind "$1" /mnt && { [ -z "$2" ] || mount --bind "$2" /mnt/node; } && ' +
+  '{ [ -z "$3" ] || mount --rbind "$3" /mnt/image; } && shift 3 && exec "$@"';
 
 /** Node.js for the entrypoints, when the /usr that they see does not have it. */
 export const NODE_BINARY = ((file) => (file.startsWith('/usr/') ? null : file))(realpathSync(execPath));
@@ -20,16 +21,19 @@ export interface Stage {
   readonly home: string;
   /** Where the Node.js binary is for them. */
   readonly node: string | null;
+  /** What the paths of the image begin with for them; empty: those of the host. */
+  readonly imageRoot: string;
   readonly command: readonly string[];
 }
 
-export function stage({ home, uid }: Place): Stage {
-  if (uid === null) return { home, node: NODE_BINARY, command: [] };
+export function stage({ home, uid, image }: Place): Stage {
+  if (uid === null) return { home, node: NODE_BINARY, imageRoot: image ?? '', command: [] };
   const mounts = ['unshare', '-m', '--propagation', 'private', '--', '/bin/sh', '-c', STAGE, 'sh'];
   const drop = ['setpriv', '--reuid', `${uid}`, '--regid', `${uid}`, '--clear-groups', '--'];
   return {
     home: '/mnt',
     node: NODE_BINARY === null ? null : join('/mnt', 'node'),
-    command: [...mounts, home, NODE_BINARY ?? '', ...drop],
+    imageRoot: image === null ? '' : join('/mnt', 'image'),
+    command: [...mounts, home, NODE_BINARY ?? '', image ?? '', ...drop],
   };
 }

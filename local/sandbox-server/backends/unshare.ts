@@ -15,30 +15,31 @@ const LOOPBACK_UP = `python3 -S -E -c 'import fcntl,socket,struct
 fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh22x", b"lo", 0x41))'`;
 
 /**
- * First process of the sandbox. Arguments: folder, Node.js binary there and inside, host name, entrypoint.
+ * First process of the sandbox. Arguments: folder, Node.js binary there and inside, host name, root of the
+ * image (empty: the host's), entrypoint.
  * It builds the root, hides the old one, runs the entrypoint in one more user namespace (so that it has
  * no rights over the mounts and the network, nor over this process), and says how that ended.
  */
 const FIRST_PROCESS = `
-home=$1 node=$2 inside=$3 name=$4; shift 4
+home=$1 node=$2 inside=$3 name=$4 image=$5; shift 5
 fail() { echo "cannot build the sandbox: $1" >&2; exit 97; }
 readonly_bind() { mount --rbind -o ro,nosuid,nodev "$1" "$2" || fail "$1"; }
 mount -t tmpfs -o mode=755,size=64m sandbox "$home/root" && cd "$home/root" || fail root
 mkdir -p usr proc dev/shm dev/pts tmp run workspace etc old || fail folders
 chmod 1777 dev/shm
 for folder in bin sbin lib lib32 lib64; do
-  if [ -L /$folder ]; then ln -s usr/$folder $folder
-  elif [ -d /$folder ]; then mkdir $folder; readonly_bind /$folder $folder; fi
+  if [ -L "$image/$folder" ]; then ln -s usr/$folder $folder
+  elif [ -d "$image/$folder" ]; then mkdir $folder; readonly_bind "$image/$folder" $folder; fi
 done
-readonly_bind /usr usr
+readonly_bind "$image/usr" usr
 for device in null zero full random urandom tty; do
   : >dev/$device; mount --bind /dev/$device dev/$device || fail /dev/$device
 done
 ln -s /proc/self/fd dev/fd; ln -s fd/0 dev/stdin; ln -s fd/1 dev/stdout; ln -s fd/2 dev/stderr
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts dev/pts && ln -s pts/ptmx dev/ptmx
 for entry in ${SHARED_ETC.join(' ')}; do
-  if [ -d /etc/$entry ]; then mkdir etc/$entry; readonly_bind /etc/$entry etc/$entry
-  elif [ -e /etc/$entry ]; then : >etc/$entry; readonly_bind /etc/$entry etc/$entry; fi
+  if [ -d "$image/etc/$entry" ]; then mkdir etc/$entry; readonly_bind "$image/etc/$entry" etc/$entry
+  elif [ -e "$image/etc/$entry" ]; then : >etc/$entry; readonly_bind "$image/etc/$entry" etc/$entry; fi
 done
 cp "$home"/etc/* etc/ || fail /etc
 if [ -n "$node" ]; then
@@ -64,12 +65,12 @@ export const unshare: Backend = {
   isolated: true,
   environment: isolatedEnvironment,
   command(place: Place, entrypoint: readonly string[]): string[] {
-    const { home, node, command } = stage(place);
+    const { home, node, imageRoot, command } = stage(place);
     return [
       ...command,
       ...['unshare', '-U', '--map-root-user', '-m', '-p', '-f', '--kill-child', '-n', '-i', '-u', '-C'],
       ...['--propagation', 'private', '--', '/bin/sh', '-c', FIRST_PROCESS, 'sh'],
-      ...[home, node ?? '', NODE_BINARY ?? '', hostnameOf(place.id), ...entrypoint],
+      ...[home, node ?? '', NODE_BINARY ?? '', hostnameOf(place.id), imageRoot, ...entrypoint],
     ];
   },
 };

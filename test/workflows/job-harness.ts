@@ -147,12 +147,30 @@ export interface StartedJob {
 
 /** Call once in a test file: starts the time-skipping server for it. */
 export function useTimeSkipping() {
+  return useServer(() =>
+    TestWorkflowEnvironment.createTimeSkipping({
+      server: { executable: { type: 'existing-path', path: inject('testServer') } },
+    }),
+  );
+}
+
+/**
+ * As `useTimeSkipping`, but in real time on a real dev server: what the other one does with signals while a run
+ * continues as new is not what Temporal does (sdk-java#1538).
+ */
+export function useDevServer() {
+  return useServer(() =>
+    TestWorkflowEnvironment.createLocal({
+      server: { executable: { type: 'existing-path', path: inject('temporalCli') } },
+    }),
+  );
+}
+
+function useServer(start: () => Promise<TestWorkflowEnvironment>) {
   let env: TestWorkflowEnvironment;
   beforeAll(async () => {
     Runtime.install({ logger: new DefaultLogger('ERROR') });
-    env = await TestWorkflowEnvironment.createTimeSkipping({
-      server: { executable: { type: 'existing-path', path: inject('testServer') } },
-    });
+    env = await start();
     await registerSearchAttributes(env);
   });
   afterAll(async () => {

@@ -46,28 +46,6 @@ describe('pause and resume', () => {
     });
   });
 
-  it('ends paused after a storm of signals whose last is a pause, over many continue-as-news', async () => {
-    await withJob(
-      { watchSandbox: (input) => (input.mode === 'starting' ? ready() : nothingHappens()) },
-      async (job, calls) => {
-        for (let index = 0; index < 101; index += 1) {
-          await job.handle.signal(index % 2 === 0 ? PAUSE_SIGNAL : RESUME_SIGNAL, {
-            by: 'storm',
-            reason: `${index}`,
-          });
-          await new Promise((resolve) => setTimeout(resolve, 20));
-        }
-        const status = await job.until((current) => current.phase === 'paused' && current.holds.length === 1);
-        expect(status.holds[0]).toMatchObject({ kind: 'manual', reason: '100' });
-        expect(calls.filter((call) => call === 'create')).toHaveLength(1);
-        expect(calls.lastIndexOf('pause')).toBeGreaterThan(calls.lastIndexOf('resume'));
-        await job.handle.cancel();
-        await job.result().catch(() => {});
-      },
-      { continueAsNewAfterEvents: 30 },
-    );
-  });
-
   it('honours a pause that arrives while the sandbox is being created, after it', async () => {
     let created = (_: unknown) => {};
     const gate = new Promise((resolve) => {

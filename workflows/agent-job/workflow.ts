@@ -10,7 +10,6 @@ import {
   condition,
   continueAsNew,
   defineQuery,
-  defineSignal,
   isCancellation,
   log,
   setDefaultSignalHandler,
@@ -45,8 +44,6 @@ import {
 import { enterPhase, type JobSandbox, type JobState, newJobState } from './state.js';
 import { toStatus } from './status.js';
 
-const pauseSignal = defineSignal<[unknown?]>(PAUSE_SIGNAL);
-const resumeSignal = defineSignal<[unknown?]>(RESUME_SIGNAL);
 const statusQuery = defineQuery<JobStatus>(STATUS_QUERY);
 const phaseAttribute = { name: PHASE_ATTRIBUTE, type: 'KEYWORD' } as const;
 
@@ -62,14 +59,18 @@ export async function agentJob(input: AgentJobInput): Promise<JobResult> {
 
   // Handlers first: a signal may lie in wait from before the first task.
   setHandler(statusQuery, () => toStatus(jobId, state, now()));
-  setHandler(pauseSignal, (request) => {
-    const { by, reason } = readRequest(request);
-    state.holds = setHold(state.holds, { kind: 'manual', by, reason, since: now(), until: null });
+  // One handler for all names: with one for each, signals that lay in wait together would be handed over name by
+  // name, so that a resume before a pause would undo it. Seen at continue-as-new under a storm of signals.
+  setDefaultSignalHandler((name, request) => {
+    if (name === PAUSE_SIGNAL) {
+      const { by, reason } = readRequest(request);
+      state.holds = setHold(state.holds, { kind: 'manual', by, reason, since: now(), until: null });
+    } else if (name === RESUME_SIGNAL) {
+      state.holds = clearHolds(state.holds, CLEARED_BY_RESUME);
+    } else {
+      log.warn('ignored a signal of an unknown name', { signal: name });
+    }
   });
-  setHandler(resumeSignal, () => {
-    state.holds = clearHolds(state.holds, CLEARED_BY_RESUME);
-  });
-  setDefaultSignalHandler((name) => log.warn('ignored a signal of an unknown name', { signal: name }));
 
   const end = await runToEnd();
   enterPhase(state, 'collecting', now());

@@ -1,6 +1,6 @@
 /** Limits by control groups, version 1 or 2, where this process may make them. */
 
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readText } from './processes.js';
@@ -11,6 +11,8 @@ const CONTROLLERS = ['memory', 'cpu', 'pids'];
 const CPU_PERIOD_US = 100_000;
 /** The kernel's own lower bound for a quota. */
 const MIN_QUOTA_US = 1000;
+/** Longer than a sandbox needs from the making of its group to its first process in it. */
+const STALE_AFTER_MS = 60_000;
 
 export interface ResourceLimits {
   readonly cpuCores: number | null;
@@ -77,6 +79,22 @@ export function createCgroup(version: CgroupVersion, id: string, limits: Resourc
 export async function removeCgroup(version: CgroupVersion, id: string): Promise<void> {
   for (const folder of foldersOf(version, id)) {
     for (let attempt = 0; !tryRemove(folder) && attempt < 100; attempt++) await sleep(5);
+  }
+  removeEmptyParents(version);
+}
+
+/**
+ * Groups whose data folder was removed before its sandboxes were deleted. They are shared by all servers
+ * of the machine: the kernel keeps those with processes, and age protects those that are being started.
+ */
+export function removeStaleCgroups(version: CgroupVersion): void {
+  for (const parent of foldersOf(version, '')) {
+    for (const entry of existsSync(parent) ? readdirSync(parent, { withFileTypes: true }) : []) {
+      if (!entry.isDirectory()) continue;
+      const folder = join(parent, entry.name);
+      const madeAtMs = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+      if (Date.now() - madeAtMs > STALE_AFTER_MS) tryRemove(folder);
+    }
   }
   removeEmptyParents(version);
 }

@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import type { BackendName } from './backends/backend.js';
 import { detectBackend } from './backends/detect.js';
-import { detectCgroups } from './cgroups.js';
+import { detectCgroups, removeStaleCgroups } from './cgroups.js';
 import { bindToKind, makeDataFolder, removeProbes } from './data-folder.js';
 import { createDialer } from './dial.js';
 import { listen } from './http-servers.js';
@@ -56,6 +56,7 @@ export async function startSandboxServer(options: SandboxServerOptions): Promise
     const { backend, notes: isolationNotes } = await detectBackend(dataDir, options.backend);
     bindToKind(dataDir, backend);
     const cgroups = detectCgroups();
+    if (cgroups !== null) removeStaleCgroups(cgroups);
     const dialer = createDialer(backend);
     const limitsNote =
       'Control groups cannot be used here: CPU is not limited, memory only per process. As root they could be.';

@@ -1,6 +1,12 @@
+import { utimesSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { detectCgroups } from '../../local/sandbox-server/cgroups.js';
-import { startTestServer, type TestServer } from './support.js';
+import {
+  createCgroup,
+  detectCgroups,
+  removeCgroup,
+  removeStaleCgroups,
+} from '../../local/sandbox-server/cgroups.js';
+import { controlGroupsOf, startTestServer, type TestServer } from './support.js';
 
 const cgroups = detectCgroups();
 let server: TestServer;
@@ -49,3 +55,22 @@ test('inspect says which limits are enforced', async () => {
   expect(text).toMatch(/Disk: +NOT enforced/);
   await server.call('DELETE', `/sandboxes/${id}`);
 });
+
+test.runIf(cgroups !== null)(
+  'control groups that nobody removed are collected, but not those in use',
+  async () => {
+    const running = await server.create({ entrypoint: ['sleep', '100'] });
+    const limits = { cpuCores: null, memoryBytes: null, maxProcesses: 8 };
+    const [fresh, stale] = [`fresh-${process.pid}`, `stale-${process.pid}`];
+    createCgroup(cgroups!, fresh, limits);
+    createCgroup(cgroups!, stale, limits);
+    const longAgo = new Date(Date.now() - 3_600_000);
+    for (const folder of controlGroupsOf([running, stale])) utimesSync(folder, longAgo, longAgo);
+    removeStaleCgroups(cgroups!);
+    expect(controlGroupsOf([stale])).toEqual([]);
+    expect(controlGroupsOf([fresh]).length).toBeGreaterThan(0);
+    expect(controlGroupsOf([running]).length).toBeGreaterThan(0);
+    await removeCgroup(cgroups!, fresh);
+    await server.call('DELETE', `/sandboxes/${running}`);
+  },
+);

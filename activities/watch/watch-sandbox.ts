@@ -9,6 +9,7 @@ import { activityInfo, cancellationSignal, heartbeat } from '@temporalio/activit
 import type { WatchCursor, WatchInput, WatchOutcome } from '../../contract/activities.js';
 import { RESULT_MAX_BYTES } from '../../contract/checkpoint.js';
 import type { Dependencies } from '../dependencies.js';
+import { describe } from '../drive-state.js';
 import { tailLogs } from '../evidence.js';
 import { heartbeatWhile } from '../heartbeats.js';
 import {
@@ -97,8 +98,7 @@ async function look(api: SandboxApi, input: WatchInput, signal: AbortSignal): Pr
     if (reading.kind !== 'no-answer') return reading;
     const sandbox = await api.get(id, signal);
     if (sandbox === null) return { kind: 'absent' };
-    const message = [sandbox.state, sandbox.reason, sandbox.message].filter(Boolean).join(', ');
-    return { kind: 'silent', why: reading.why, state: sandbox.state, message };
+    return { kind: 'silent', why: reading.why, state: sandbox.state, message: describe(sandbox) };
   } catch (error) {
     if (signal.aborted || !(error instanceof SandboxApiError)) throw error;
     if (error instanceof KeyRejectedError) throw error;

@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { PAUSE_SIGNAL } from '../../contract/messages.js';
 import type { JobStatus } from '../../contract/status.js';
-import { cursor, done, nothingHappens, ready, useTimeSkipping } from './job-harness.js';
+import { createOnDemand, cursor, done, nothingHappens, ready, useTimeSkipping } from './job-harness.js';
 
 const { withJob } = useTimeSkipping();
 
@@ -204,25 +204,13 @@ describe('cancel', () => {
   });
 
   it('waits for a create that is under way, and deletes what it made', async () => {
-    let created = (_: unknown) => {};
-    const gate = new Promise((resolve) => {
-      created = resolve;
-    });
-    const createSandbox = async () => {
-      await gate;
-      return {
-        sandboxId: 'sb-late',
-        adopted: false,
-        createdAt: '',
-        profile: { heartbeatTimeoutMs: 60_000, sliceMs: 1e6 },
-      };
-    };
+    const { createSandbox, finish } = createOnDemand('sb-late');
     await withJob({ createSandbox }, async (job, calls) => {
       await job.until((status) => status.phase === 'provisioning');
       await job.handle.cancel();
       await new Promise((resolve) => setTimeout(resolve, 200));
       expect(calls).toEqual(['create']);
-      created(null);
+      finish();
       await expect(job.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
       expect(calls).toEqual(['create', 'delete']);
       expect(await job.status()).toMatchObject({ sandbox: { id: 'sb-late', state: 'deleted' } });

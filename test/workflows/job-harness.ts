@@ -86,6 +86,19 @@ export async function nothingHappens(): Promise<never> {
   }
 }
 
+/** A create that takes until `finish` is called. */
+export function createOnDemand(sandboxId: string) {
+  let finish = () => {};
+  const gate = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const createSandbox = async (): Promise<CreateOutcome> => {
+    await gate;
+    return { sandboxId, adopted: false, createdAt: '', profile };
+  };
+  return { createSandbox, finish: () => finish() };
+}
+
 export type Script = Partial<{
   createSandbox: (attempt: number) => CreateOutcome | Promise<CreateOutcome>;
   /** One answer per watch; the default is ready, then done. */

@@ -1,7 +1,15 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { PAUSE_SIGNAL, RESUME_SIGNAL } from '../../contract/messages.js';
-import { cursor, done, nothingHappens, ready, summary, useTimeSkipping } from './job-harness.js';
+import {
+  createOnDemand,
+  cursor,
+  done,
+  nothingHappens,
+  ready,
+  summary,
+  useTimeSkipping,
+} from './job-harness.js';
 
 const { withJob } = useTimeSkipping();
 
@@ -47,23 +55,11 @@ describe('pause and resume', () => {
   });
 
   it('honours a pause that arrives while the sandbox is being created, after it', async () => {
-    let created = (_: unknown) => {};
-    const gate = new Promise((resolve) => {
-      created = resolve;
-    });
-    const createSandbox = async () => {
-      await gate;
-      return {
-        sandboxId: 'sb-1',
-        adopted: false,
-        createdAt: '',
-        profile: { heartbeatTimeoutMs: 60_000, sliceMs: 1e6 },
-      };
-    };
+    const { createSandbox, finish } = createOnDemand('sb-1');
     await withJob({ createSandbox }, async (job, calls) => {
       await job.until((status) => status.phase === 'provisioning');
       await job.handle.signal(PAUSE_SIGNAL, { by: 'a', reason: 'b' });
-      created(null);
+      finish();
       await job.until((status) => status.phase === 'paused');
       expect(calls).toEqual(['create', 'pause']);
       await job.handle.signal(RESUME_SIGNAL);

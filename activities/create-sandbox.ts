@@ -13,6 +13,7 @@ import { final } from './failures.js';
 import { heartbeatSleep, heartbeatWhile } from './heartbeats.js';
 import { labelsOf, ownerLabels, volumeNameOf } from './labels.js';
 import { type Sandbox, SandboxApiError, StartFailedError, UnreachableError } from './sandbox-api/index.js';
+import { firstWatch } from './watch/first-watch.js';
 
 /** A created sandbox may become visible in the list only after some seconds (seen: 5 s). */
 const SETTLE_MS = 10_000;
@@ -37,11 +38,25 @@ export function createSandboxWith({ api, profile, namespace }: Dependencies) {
     const adopted = trail.mayExist ? await findSettled() : null;
     const created = adopted ?? (await create());
     const started = await waitUntilStarted(created);
+    const first =
+      input.checkpoint === undefined
+        ? {}
+        : await firstWatch(
+            api,
+            {
+              sandbox: { id: started.id, incarnation: 1 },
+              checkpoint: input.checkpoint,
+              profile,
+              cursor: null,
+            },
+            () => leaveTrail(true),
+          );
     return {
       sandboxId: started.id,
       adopted: adopted !== null,
       createdAt: started.createdAt ?? new Date().toISOString(),
       profile,
+      ...first,
     };
 
     async function create(): Promise<Sandbox> {

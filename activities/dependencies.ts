@@ -1,11 +1,17 @@
 /** What the activities are given; nothing here is read from the environment. */
 
 import type { WatchProfile } from '../contract/activities.js';
+import type { Store } from '../store/types.js';
+import type { SandboxFiles } from './deliver-input.js';
 import type { SandboxApi } from './sandbox-api/index.js';
+import type { SecretSource } from './secret-references.js';
 import type { LocalWatches } from './watch/local-watches.js';
 
 export interface Dependencies {
   readonly api: SandboxApi;
+  readonly files: SandboxFiles;
+  readonly store: Store;
+  readonly secrets: SecretSource;
   readonly profile: WatchProfile;
   /** Temporal namespace, part of the labels of sandboxes. */
   readonly namespace: string;

@@ -31,6 +31,8 @@ export interface Drive {
   readonly ask: () => Promise<void>;
   /** Volumes take minutes to move between nodes, and pods to be scheduled. */
   readonly deadlineMs: number;
+  /** Heartbeat details meanwhile. */
+  readonly beat?: unknown;
 }
 
 export type Driven =
@@ -91,7 +93,7 @@ export async function driveState(api: SandboxApi, id: string, drive: Drive): Pro
         };
       }
     }
-    if (!due) await heartbeatSleep(pollMs);
+    if (!due) await heartbeatSleep(pollMs, drive.beat);
     pollMs = Math.min(pollMs * 1.5, MAX_POLL_MS);
   }
 }

@@ -1,29 +1,47 @@
-/** Pauses a sandbox: reads the last checkpoint while it can still be read, then drives it to `Paused`. */
+/**
+ * Pauses a sandbox: asks the agent to write its checkpoint, reads and saves what vanishes with the process,
+ * then drives the sandbox to `Paused`.
+ */
 
-import type { PauseInput, PauseOutcome } from '../contract/activities.js';
+import type { PauseInput, PauseOutcome, PauseProgress } from '../contract/activities.js';
 import type { CheckpointSummary } from '../contract/checkpoint.js';
 import type { Dependencies } from './dependencies.js';
+import { drain } from './drain.js';
 import { driveState } from './drive-state.js';
-import { tailLogs } from './evidence.js';
+import { saveEvidence, tailLogs } from './evidence.js';
+import { heartbeatWhile } from './heartbeats.js';
 import { readCheckpoint } from './watch/read-checkpoint.js';
 
 const PAUSE_DEADLINE_MS = 10 * 60_000;
 /** The last checkpoint is worth this wait, no more: an agent that hangs must be paused all the same. */
 const LAST_READ_MS = 1500;
 
-export function pauseSandboxWith({ api, watches }: Dependencies) {
-  return async function pauseSandbox({ sandbox, checkpoint: spec }: PauseInput): Promise<PauseOutcome> {
+const DRAINING: PauseProgress = { stage: 'draining' };
+const PAUSING: PauseProgress = { stage: 'pausing' };
+
+export function pauseSandboxWith({ api, watches, store }: Dependencies) {
+  return async function pauseSandbox(input: PauseInput): Promise<PauseOutcome> {
+    const { sandbox, checkpoint: spec, owner } = input;
     watches.stop(sandbox.id);
-    const checkpoint = await lastCheckpoint();
+    const drained =
+      input.drain == null ? null : await heartbeatWhile(drain(api, sandbox, input.drain), DRAINING);
+    const moment = `${sandbox.incarnation}-pause`;
+    const [checkpoint, evidence] = await Promise.all([
+      lastCheckpoint(),
+      owner === undefined ? [] : saveEvidence(api, store, owner, sandbox.id, moment),
+    ]);
     const driven = await driveState(api, sandbox.id, {
       from: 'Running',
       to: 'Paused',
       ask: () => api.pause(sandbox.id),
       deadlineMs: PAUSE_DEADLINE_MS,
+      beat: PAUSING,
     });
     switch (driven.kind) {
-      case 'reached':
-        return { kind: 'paused', requestedAt: driven.requestedAt, observedAt: driven.observedAt, checkpoint };
+      case 'reached': {
+        const { requestedAt, observedAt } = driven;
+        return { kind: 'paused', requestedAt, observedAt, checkpoint, drain: drained, evidence };
+      }
       case 'refused':
       case 'deadline':
         return { kind: 'still-running', message: driven.message };

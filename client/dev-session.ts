@@ -40,7 +40,8 @@ function isComplete(session: DevSession | null): boolean {
     Number.isInteger(session?.pid) &&
     typeof session?.temporal?.address === 'string' &&
     typeof session.sandboxApi?.url === 'string' &&
-    typeof session.taskQueue === 'string'
+    typeof session.taskQueue === 'string' &&
+    typeof session.store === 'string'
   );
 }
 

@@ -7,7 +7,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { ErrorCode } from '../contract/errors.js';
-import type { SpecProblem } from '../contract/job-spec.schema.js';
+import type { SpecProblem } from '../contract/problems.schema.js';
 
 export interface ErrorDetails {
   /** What is wrong with a spec, each with its path. */

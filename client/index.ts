@@ -2,8 +2,12 @@
 
 export type { CheckpointSummary } from '../contract/checkpoint.js';
 export type { ErrorCode } from '../contract/errors.js';
-export type { JobSpecSource, SpecProblem } from '../contract/job-spec.schema.js';
+export type { JobSettings } from '../contract/job-settings.js';
+export type { JobSettingsSource } from '../contract/job-settings.schema.js';
+export type { JobSpecSource } from '../contract/job-spec.schema.js';
+export type { SpecProblem } from '../contract/problems.schema.js';
 export type * from '../contract/status.js';
+export type { JobEvent, JobEventName } from '../contract/timeline.js';
 export { type ConnectionConfig, type ConnectOptions, connectionConfig } from './connection.js';
 export { LonghaulError } from './errors.js';
 export type { JobHandle } from './job-handle.js';

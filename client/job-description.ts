@@ -7,7 +7,7 @@ import {
   type WorkflowExecutionStatusName,
 } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import type { Activities, WatchCursor } from '../contract/activities.js';
+import type { Activities, PauseProgress, WatchCursor } from '../contract/activities.js';
 import { AGENT_JOB_WORKFLOW, PHASE_ATTRIBUTE } from '../contract/messages.js';
 import { jobNotFound } from './errors.js';
 import type { CallOptions, Temporal } from './temporal.js';
@@ -26,11 +26,15 @@ export interface PendingActivity {
   readonly lastFailure: string | null;
   /** What a watch saw last. */
   readonly cursor: WatchCursor | null;
+  /** How far a pause is. */
+  readonly pauseStage: PauseProgress['stage'] | null;
 }
 
 export interface JobDescription {
   readonly id: string;
   readonly runId: string;
+  /** The same over continue-as-new. */
+  readonly runChainId: string;
   readonly execution: WorkflowExecutionStatusName;
   readonly taskQueue: string;
   readonly historyLength: number;
@@ -56,6 +60,7 @@ export async function describeJob(
   return {
     id,
     runId: description.runId,
+    runChainId: description.raw.workflowExecutionInfo?.firstRunId || description.runId,
     execution: description.status.name,
     taskQueue: description.taskQueue,
     historyLength: description.historyLength,
@@ -84,6 +89,10 @@ async function readPending(
       cursor:
         activity.activityType?.name === 'watchSandbox'
           ? await decodeFirst<WatchCursor>(client, activity.heartbeatDetails?.payloads)
+          : null,
+      pauseStage:
+        activity.activityType?.name === 'pauseSandbox'
+          ? ((await decodeFirst<PauseProgress>(client, activity.heartbeatDetails?.payloads))?.stage ?? null)
           : null,
     })),
   );

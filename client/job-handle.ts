@@ -2,12 +2,24 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
-import { PAUSE_SIGNAL, type PauseRequest, RESUME_SIGNAL, type ResumeRequest } from '../contract/messages.js';
+import type { JobSettings } from '../contract/job-settings.js';
+import type { JobSettingsSource } from '../contract/job-settings.schema.js';
+import {
+  CONFIGURE_UPDATE,
+  INPUT_UPDATE,
+  PAUSE_SIGNAL,
+  type PauseRequest,
+  RESUME_SIGNAL,
+  type ResumeRequest,
+  SETTINGS_QUERY,
+} from '../contract/messages.js';
 import type { JobStatus } from '../contract/status.js';
 import { isUnreachable, LonghaulError } from './errors.js';
 import { describeJob } from './job-description.js';
 import { awaitEnding, StatusReader } from './job-reading.js';
 import { phaseOf } from './job-status.js';
+import { type JobTimeline, readTimeline } from './job-timeline.js';
+import { askJob, updateJob } from './job-updates.js';
 import { type WatchOptions, watchJob } from './job-watch.js';
 import type { Temporal } from './temporal.js';
 
@@ -44,16 +56,57 @@ export class JobHandle {
     return watchJob(look, options);
   }
 
-  /** Sets the manual hold; returns when the request is recorded, not when the job is paused. */
-  async pause({ by = 'client', reason = 'asked to pause' }: Partial<PauseRequest> = {}): Promise<void> {
-    const request: PauseRequest = { by, reason };
-    await this.#steer('pause', (handle) => handle.signal(PAUSE_SIGNAL, request));
+  /**
+   * Sets the manual hold (until then, with `until`), or that of the fleet; returns when the request is recorded,
+   * not when the job is paused.
+   */
+  async pause(request: Partial<PauseRequest> = {}): Promise<void> {
+    const sent: PauseRequest = { by: 'client', reason: 'asked to pause', ...request };
+    await this.#steer('pause', (handle) => handle.signal(PAUSE_SIGNAL, sent));
   }
 
-  /** Clears the manual, external and operator holds; returns when the request is recorded. */
-  async resume({ by = 'client' }: Partial<ResumeRequest> = {}): Promise<void> {
-    const request: ResumeRequest = { by };
-    await this.#steer('resume', (handle) => handle.signal(RESUME_SIGNAL, request));
+  /**
+   * Clears the manual, external and operator holds and overrides the window that holds the job now until its end;
+   * with `force` it clears every hold. Returns when the request is recorded.
+   */
+  async resume(request: Partial<ResumeRequest> = {}): Promise<void> {
+    const sent: ResumeRequest = { by: 'client', ...request };
+    await this.#steer('resume', (handle) => handle.signal(RESUME_SIGNAL, sent));
+  }
+
+  /**
+   * Answers the agent's question. Returns when the answer is recorded; the agent gets it exactly once, as soon as
+   * its sandbox runs again.
+   * @throws LonghaulError NO_QUESTION, INPUT_INVALID.
+   */
+  async provideInput(value: unknown, { by = 'client' }: { readonly by?: string } = {}): Promise<void> {
+    await this.#steer('answer', () => updateJob(this.#temporal, this.id, INPUT_UPDATE, { by, value }));
+  }
+
+  /**
+   * Changes settings of the live job; what `changes` does not name stays as it is.
+   * @returns the settings as they are now.
+   * @throws LonghaulError SPEC_INVALID with every problem; then nothing was changed.
+   */
+  async configure(
+    changes: JobSettingsSource,
+    { by = 'client' }: { readonly by?: string } = {},
+  ): Promise<JobSettings> {
+    let settings: unknown;
+    await this.#steer('configure', async () => {
+      settings = await updateJob(this.#temporal, this.id, CONFIGURE_UPDATE, { by, changes });
+    });
+    return settings as JobSettings;
+  }
+
+  /** The settings in force. @throws LonghaulError WORKER_UNREACHABLE. */
+  settings(): Promise<JobSettings> {
+    return askJob(this.#temporal, this.id, SETTINGS_QUERY);
+  }
+
+  /** What happened to the job, in order: from the event log where it can be read, else the latest part. */
+  async timeline(): Promise<JobTimeline> {
+    return readTimeline(this.#temporal, await describeJob(this.#temporal, this.id));
   }
 
   /** Asks the job to end and to delete its sandbox; returns when the request is recorded. */

@@ -15,7 +15,7 @@ import { type Ending, endedStatus, withLiveState } from './job-status.js';
 import type { CallOptions, Temporal } from './temporal.js';
 
 /** How long a worker may take to answer before it counts as absent. */
-const WORKER_DEADLINE_MS = 5000;
+export const WORKER_DEADLINE_MS = 5000;
 /** Between two questions to a workflow whose history stands still: only its meters can have changed. */
 const ASK_AGAIN_AFTER_MS = 30_000;
 
@@ -138,12 +138,12 @@ function isErrorCode(type: unknown): type is ErrorCode {
  * The server waited in vain for a worker (its own clock may notice the deadline first, and then it speaks of a
  * cancelled call), or has not seen one for so long that it does not even try.
  */
-function isNoAnswer(error: unknown): boolean {
+export function isNoAnswer(error: unknown): boolean {
   const code = grpcStatusOf(error)?.code;
   return code === GRPC.DEADLINE_EXCEEDED || code === GRPC.CANCELLED || code === GRPC.FAILED_PRECONDITION;
 }
 
-function noWorker(taskQueue: string, cause: unknown): LonghaulError {
+export function noWorker(taskQueue: string, cause: unknown): LonghaulError {
   return new LonghaulError('WORKER_UNREACHABLE', `No worker answers on task queue "${taskQueue}".`, {
     remedy: 'start one with `longhaul worker`; the job itself is safe and goes on then',
     cause,

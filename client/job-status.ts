@@ -33,7 +33,14 @@ export function withLiveState(answer: JobStatus, description: JobDescription): J
   if (isFinal(answer.phase)) return answer;
   const current = description.pending.filter((activity) => !activity.leftBehind);
   const cursor = current.find((activity) => activity.type === 'watchSandbox')?.cursor ?? null;
-  return withRetries(cursor === null ? answer : withCursor(answer, cursor), current);
+  const staged = withPauseStage(answer, current);
+  return withRetries(cursor === null ? staged : withCursor(staged, cursor), current);
+}
+
+/** The drain and the pause are one activity, which tells how far it is. */
+function withPauseStage(status: JobStatus, current: readonly PendingActivity[]): JobStatus {
+  const isPausing = current.some(({ pauseStage }) => pauseStage === 'pausing');
+  return status.phase === 'draining' && isPausing ? { ...status, phase: 'pausing' } : status;
 }
 
 function withCursor(status: JobStatus, cursor: WatchCursor): JobStatus {
@@ -48,9 +55,17 @@ function withCursor(status: JobStatus, cursor: WatchCursor): JobStatus {
   };
 }
 
+/** Activities for which a job does not wait, or whose failures are how they wait. */
+const BESIDE_THE_STEP: readonly PendingActivity['type'][] = [
+  'watchSandbox',
+  'probe',
+  'deliverEvents',
+  'takeSnapshot',
+];
+
 /** A step that is tried again and again is what the job waits for, with the reason that Temporal keeps. */
 function withRetries(status: JobStatus, current: readonly PendingActivity[]): JobStatus {
-  const tried = current.find((activity) => activity.type !== 'watchSandbox' && activity.type !== 'probe');
+  const tried = current.find(({ type }) => !BESIDE_THE_STEP.includes(type));
   if (tried === undefined || tried.attempt < 2 || tried.lastFailure === null) return status;
   const { what, since } = status.waitingFor ?? { what: 'the sandbox API', since: status.phaseSince };
   return {
@@ -75,7 +90,7 @@ export function phaseOf({ execution, pending, restingPhase }: JobDescription): P
   }
   const current = pending.filter((activity) => !activity.leftBehind);
   const isPending = (type: PendingActivity['type']) => current.some((activity) => activity.type === type);
-  if (isPending('deleteSandboxes')) return 'collecting';
+  if (isPending('deleteSandboxes') || isPending('collectArtifacts')) return 'collecting';
   if (isPending('pauseSandbox')) return 'pausing';
   if (isPending('resumeSandbox')) return 'resuming';
   if (isPending('createSandbox')) return 'provisioning';
@@ -119,10 +134,18 @@ export function bareStatus(description: JobDescription): JobStatus {
     checkpoint: null,
     verdict: null,
     sandbox: null,
-    hours: { running: 0, paused: 0, provisioning: 0 },
+    hours: { running: 0, paused: 0, provisioning: 0, wasted: 0 },
+    cost: null,
+    limits: [],
+    question: null,
+    nextEdge: null,
+    overrideUntil: null,
+    recoveryPoint: null,
+    kept: null,
     restarts: 0,
     receipts: [],
     warnings: [],
+    artifacts: [],
     result: null,
     failure: null,
     startedAt: description.startedAt,

@@ -9,9 +9,9 @@ import {
   FILES_MAX_BYTES,
   filesNamedBy,
   type JobSpecDocument,
-  type SpecProblem,
   toJobSpec,
 } from '../contract/job-spec.schema.js';
+import type { SpecProblem } from '../contract/problems.schema.js';
 import { LonghaulError } from './errors.js';
 
 /** A spec is written by hand; anything larger is another file by mistake. */
@@ -22,9 +22,17 @@ const SPEC_MAX_BYTES = 1024 * 1024;
  * @throws LonghaulError SPEC_INVALID with every problem.
  */
 export async function readSpecFile(path: string): Promise<JobSpec> {
+  return checkSpec(await readDocument(path), dirname(path), path);
+}
+
+/**
+ * Reads a YAML or JSON file that holds one document, unchecked.
+ * @throws LonghaulError SPEC_INVALID.
+ */
+export async function readDocument(path: string): Promise<unknown> {
   const read = await readTextFile(path, SPEC_MAX_BYTES);
   if (!read.ok) throw refused([{ path: '', message: read.why }], path);
-  return checkSpec(parseSpec(read.text, path), dirname(path), path);
+  return parseSpec(read.text, path);
 }
 
 /**

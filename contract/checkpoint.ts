@@ -22,6 +22,13 @@ export interface CheckpointSummary {
   readonly updatedAt: string | null;
   /** ISO 8601 as the agent wrote it: when a `sleeping` agent wants to go on. */
   readonly wakeAt: string | null;
+  /**
+   * Names what the agent waits for, so that the same wait is known again: its question and the last answer
+   * that it took, or its wake-up time. Absent where it waits for nothing.
+   */
+  readonly waitKey?: string;
+  /** ID of the last input that the agent took. Absent where it took none. */
+  readonly inputId?: string;
 }
 
 /** Longest message that is kept of a checkpoint or an error of an agent. */
@@ -35,3 +42,24 @@ export const CHECKPOINT_MAX_BYTES = 1024 * 1024;
  * and refuses 2 MB; a larger result is left out and its size told.
  */
 export const RESULT_MAX_BYTES = 128 * 1024;
+
+/** What a waiting agent asks. */
+export interface Question {
+  /** Cut to `QUESTION_MAX_CHARS`. */
+  readonly text: string;
+  /** JSON Schema of the answer; `null` where any JSON will do. */
+  readonly schema: unknown;
+  /** The agent's own name for it; `null` where it gave none. */
+  readonly id: string | null;
+}
+
+export const QUESTION_MAX_CHARS = 2000;
+
+/** A larger schema is not kept, and the answer is not checked against it. */
+export const QUESTION_SCHEMA_MAX_BYTES = 16 * 1024;
+
+/** Largest answer to a question: it travels through a history. */
+export const INPUT_MAX_BYTES = 64 * 1024;
+
+/** A sleep that ends sooner than this is not worth a pause and a resume. */
+export const SLEEP_MIN_MS = 30_000;

@@ -10,6 +10,8 @@ export interface DevSession {
   readonly temporal: { readonly address: string; readonly uiUrl: string | null; readonly pid: number };
   readonly sandboxApi: { readonly url: string; readonly gatewayUrl: string; readonly apiKey: string };
   readonly taskQueue: string;
+  /** Where events, evidence and artifacts are kept. */
+  readonly store: string;
 }
 
 /** Name of the file in the state folder. */
@@ -20,6 +22,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Where a machine's local server keeps its data: `LONGHAUL_HOME`, else the state folder of the XDG rules. */
 export function stateFolder(env: Environment): string {
   return env.LONGHAUL_HOME || `${env.XDG_STATE_HOME || `${env.HOME ?? '.'}/.local/state`}/longhaul`;
+}
+
+/** Where events, evidence and artifacts are kept: `LONGHAUL_STORE`, else a folder beside the other data. */
+export function storeLocation(env: Environment): string {
+  return env.LONGHAUL_STORE || `${stateFolder(env)}/store`;
 }
 
 /** The session as the environment that points every other command at it. */
@@ -33,6 +40,7 @@ export function sessionEnvironment(session: DevSession): Record<string, string> 
     OPEN_SANDBOX_API_KEY: session.sandboxApi.apiKey,
     OPEN_SANDBOX_GATEWAY_URL: session.sandboxApi.gatewayUrl,
     LONGHAUL_TASK_QUEUE: session.taskQueue,
+    LONGHAUL_STORE: session.store,
     LONGHAUL_PROFILE: 'dev',
   };
 }

@@ -4,74 +4,17 @@
  */
 
 import { z } from 'zod';
+import { cpu, duration, port, size, urlPath } from './fields.schema.js';
+import { settingsFields, settingsProblems, toSettings } from './job-settings.schema.js';
 import type { JobSpec } from './job-spec.js';
-import { parseCpuCores, parseDurationMs, parseSizeBytes } from './quantities.js';
-
-/** One thing that is wrong with a spec. `path` is empty for the document as a whole. */
-export interface SpecProblem {
-  readonly path: string;
-  readonly message: string;
-}
+import { type Checked, problemsOf } from './problems.schema.js';
 
 /** Files travel inside the entrypoint, and one argument of a process is at most 128 KiB on Linux. */
 export const FILES_MAX_BYTES = 64 * 1024;
 
 const MIN_MEMORY_BYTES = 4 * 2 ** 20;
 const MAX_MEMORY_BYTES = 16 * 2 ** 40;
-const MAX_CPU_CORES = 1024;
 const MAX_ENV_BYTES = 96 * 1024;
-
-function duration(minMs: number, maxMs: number, range: string) {
-  return z.string({ error: 'expected a duration such as "2s" or "15m"' }).transform((text, context) => {
-    const durationMs = parseDurationMs(text);
-    if (durationMs === undefined) {
-      context.addIssue({
-        code: 'custom',
-        message: `"${text}" is not a duration; write e.g. "500ms", "2s", "15m", "6h"`,
-      });
-      return z.NEVER;
-    }
-    if (durationMs < minMs || durationMs > maxMs) {
-      context.addIssue({ code: 'custom', message: `"${text}" is out of range; it must be ${range}` });
-      return z.NEVER;
-    }
-    return durationMs;
-  });
-}
-
-function size(minBytes: number, maxBytes: number, range: string) {
-  return z.string({ error: 'expected a size in quotes such as "512Mi"' }).superRefine((text, context) => {
-    const sizeBytes = parseSizeBytes(text);
-    if (sizeBytes === undefined) {
-      const hint = /^\d+m$/.test(text)
-        ? `; "m" means thousandths here, did you mean "${text.slice(0, -1)}Mi"?`
-        : '';
-      context.addIssue({
-        code: 'custom',
-        message: `"${text}" is not a size; write e.g. "512Mi" or "5Gi"${hint}`,
-      });
-    } else if (sizeBytes < minBytes || sizeBytes > maxBytes) {
-      context.addIssue({ code: 'custom', message: `"${text}" is out of range; it must be ${range}` });
-    }
-  });
-}
-
-const cpu = z
-  .string({ error: 'expected a CPU quantity in quotes such as "1" or "500m"' })
-  .superRefine((text, context) => {
-    const cores = parseCpuCores(text);
-    if (cores === undefined) {
-      context.addIssue({
-        code: 'custom',
-        message: `"${text}" is not a CPU quantity; write e.g. "1", "0.5" or "500m"`,
-      });
-    } else if (cores <= 0 || cores > MAX_CPU_CORES) {
-      context.addIssue({
-        code: 'custom',
-        message: `"${text}" is out of range; it must be above 0 and at most ${MAX_CPU_CORES}`,
-      });
-    }
-  });
 
 const argument = z
   .string({ error: 'expected a string; write numbers in quotes' })
@@ -124,17 +67,6 @@ const persistence = z.union(
   { error: 'expected false, or an object such as { storageClass: local-path, size: 5Gi }' },
 );
 
-const checkpointPath = z
-  .string()
-  .transform((path) => path.replace(/^\/+/, ''))
-  .refine((path) => path.length > 0 && !/(^|\/)\.\.(\/|$)|^[a-z]+:\/\/|[\s#]/.test(path), {
-    error: 'must be a plain path such as "state.json"',
-  });
-
-const port = z
-  .int({ error: 'expected a whole number without quotes' })
-  .refine((value) => value >= 1 && value <= 65_535, { error: 'must be between 1 and 65535' });
-
 const document = z.strictObject({
   id: z
     .string()
@@ -162,11 +94,20 @@ const document = z.strictObject({
   checkpoint: z
     .strictObject({
       port: port.default(8000),
-      path: checkpointPath.default('state.json'),
+      path: urlPath.default('state.json'),
       every: duration(200, 3_600_000, 'between 200ms and 1h').prefault('5s'),
       stallAfter: duration(1000, 30 * 86_400_000, 'between 1s and 30d').prefault('15m'),
     })
     .prefault({}),
+  drain: z
+    .strictObject({
+      port: port.optional(),
+      path: urlPath.default('drain'),
+      timeout: duration(100, 600_000, 'between 100ms and 10m').prefault('30s'),
+    })
+    .optional(),
+  input: z.strictObject({ port: port.optional(), path: urlPath.default('input') }).optional(),
+  ...settingsFields,
 });
 
 /** A checked spec whose files may still have to be read. */
@@ -175,24 +116,21 @@ export type JobSpecDocument = z.output<typeof document>;
 /** What people may write in a spec file or hand to `submit`. */
 export type JobSpecSource = z.input<typeof document>;
 
-export type Checked<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problems: readonly SpecProblem[] };
-
 /** Checks what somebody wrote; names every problem, not just the first. */
 export function checkJobSpec(source: unknown): Checked<JobSpecDocument> {
   const parsed = document.safeParse(source);
-  if (!parsed.success) return { ok: false, problems: parsed.error.issues.flatMap(problemsOf) };
-  const { every, stallAfter } = parsed.data.checkpoint;
-  if (stallAfter < 2 * every) {
-    return {
-      ok: false,
-      problems: [
-        { path: 'checkpoint.stallAfter', message: 'must be at least twice as long as checkpoint.every' },
-      ],
-    };
+  if (!parsed.success) {
+    return { ok: false, problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, 'a job spec')) };
   }
-  return { ok: true, value: parsed.data };
+  const { every, stallAfter } = parsed.data.checkpoint;
+  const problems = [...settingsProblems(toSettings(parsed.data), new Date().toISOString())];
+  if (stallAfter < 2 * every) {
+    problems.push({
+      path: 'checkpoint.stallAfter',
+      message: 'must be at least twice as long as checkpoint.every',
+    });
+  }
+  return problems.length === 0 ? { ok: true, value: parsed.data } : { ok: false, problems };
 }
 
 /** The files of a spec that may be wrong elsewhere, so that all its problems can be named at once. */
@@ -203,7 +141,7 @@ export function filesNamedBy(source: unknown): JobSpecDocument['sandbox']['files
 
 /** The trusted spec, once the contents of its files are known (in their order). */
 export function toJobSpec(checked: JobSpecDocument, contents: readonly string[]): JobSpec {
-  const { sandbox, checkpoint } = checked;
+  const { sandbox, checkpoint, drain, input } = checked;
   return {
     id: checked.id ?? null,
     sandbox: {
@@ -220,36 +158,11 @@ export function toJobSpec(checked: JobSpecDocument, contents: readonly string[])
       everyMs: checkpoint.every,
       stallAfterMs: checkpoint.stallAfter,
     },
+    drain:
+      drain === undefined
+        ? null
+        : { port: drain.port ?? checkpoint.port, path: drain.path, timeoutMs: drain.timeout },
+    input: input === undefined ? null : { port: input.port ?? checkpoint.port, path: input.path },
+    settings: toSettings(checked),
   };
-}
-
-function problemsOf(issue: z.core.$ZodIssue): SpecProblem[] {
-  const path = formatPath(issue.path);
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      path: formatPath([...issue.path, key]),
-      message: 'is not a field of a job spec',
-    }));
-  }
-  // Of the alternatives of a union, the one that got furthest tells what is wrong.
-  if (issue.code === 'invalid_union') {
-    const deepest = issue.errors
-      .flat()
-      .filter((inner) => inner.path.length > 0 || inner.code === 'unrecognized_keys');
-    if (deepest.length > 0)
-      return deepest.flatMap((inner) => problemsOf({ ...inner, path: [...issue.path, ...inner.path] }));
-  }
-  if (issue.code === 'invalid_key') {
-    return issue.issues.map((inner) => ({ path, message: inner.message }));
-  }
-  if (issue.message.includes('received undefined')) return [{ path, message: 'is missing' }];
-  return [{ path, message: issue.message.replace(/^Invalid input: /, '') }];
-}
-
-function formatPath(path: readonly PropertyKey[]): string {
-  return path.reduce<string>(
-    (text, part) =>
-      typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`,
-    '',
-  );
 }

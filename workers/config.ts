@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { WatchProfile } from '../contract/activities.js';
+import { storeLocation } from '../contract/dev-session.js';
 import { DEFAULT_TASK_QUEUE } from '../contract/messages.js';
 
 /**
@@ -14,8 +15,8 @@ export const PROFILES = {
   cloud: { heartbeatTimeoutMs: 300_000, heartbeatThrottleMs: 240_000 },
 } as const;
 
-/** No activity lasts longer than this; 4 slices make about 24 events a day. */
-const SLICE_MS = 6 * 3_600_000;
+/** No activity lasts longer than this; each slice costs six events. */
+const SLICE_MS = 24 * 3_600_000;
 
 const address = z
   .string()
@@ -34,6 +35,7 @@ const schema = z.object({
   LONGHAUL_PERSISTENCE: z.enum(['extensions', 'volumes', 'none']).default('extensions'),
   LONGHAUL_PROFILE: z.enum(['dev', 'self-hosted', 'cloud']).default('self-hosted'),
   LONGHAUL_TASK_QUEUE: z.string().min(1).default(DEFAULT_TASK_QUEUE),
+  LONGHAUL_STORE: z.string().min(1).optional(),
   LONGHAUL_MAX_WATCHES: z.coerce.number().int().min(1).max(100_000).default(5000),
   LONGHAUL_SHUTDOWN_GRACE_SECONDS: z.coerce.number().int().min(0).max(600).default(10),
   LONGHAUL_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -50,6 +52,8 @@ export interface WorkerConfig {
     readonly persistence: 'extensions' | 'volumes' | 'none';
   };
   readonly taskQueue: string;
+  /** Where events, evidence and artifacts are kept. */
+  readonly store: string;
   readonly watch: WatchProfile;
   /** Longest time between a heartbeat and the next that is sent; bounds how late a watch hears of its end. */
   readonly heartbeatThrottleMs: number;
@@ -90,6 +94,7 @@ export function workerConfig(env: Readonly<Record<string, string | undefined>>):
       persistence: values.LONGHAUL_PERSISTENCE,
     },
     taskQueue: values.LONGHAUL_TASK_QUEUE,
+    store: storeLocation(given),
     watch: { heartbeatTimeoutMs: profile.heartbeatTimeoutMs, sliceMs: SLICE_MS },
     heartbeatThrottleMs: profile.heartbeatThrottleMs,
     maxWatches: values.LONGHAUL_MAX_WATCHES,

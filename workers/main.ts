@@ -1,7 +1,8 @@
 /** The worker process: configuration → runtime (logs, metrics) → connection → worker, and back in that order. */
 
 import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from '@temporalio/worker';
-import { connectSandboxApi, createActivities, LocalWatches } from '../activities/index.js';
+import { connectSandboxApi, createActivities, LocalWatches, secretsFrom } from '../activities/index.js';
+import { openStore } from '../store/index.js';
 import { WORKFLOW_BUNDLE } from './bundle.js';
 import { workerConfig } from './config.js';
 import { serveHealth } from './health.js';
@@ -38,6 +39,7 @@ export async function runWorker(
   });
   const connection = await NativeConnection.connect(temporal.connection);
   const api = connectSandboxApi(config.sandboxApi);
+  const store = await openStore(config.store, env);
   const watches = new LocalWatches();
   try {
     const worker = await Worker.create({
@@ -45,7 +47,15 @@ export async function runWorker(
       namespace: temporal.namespace,
       taskQueue: config.taskQueue,
       workflowBundle: { codePath: WORKFLOW_BUNDLE },
-      activities: createActivities({ api, watches, profile: config.watch, namespace: temporal.namespace }),
+      activities: createActivities({
+        api,
+        files: { put: async () => ({ kind: 'no-answer', message: 'no data plane yet' }) },
+        store,
+        secrets: secretsFrom(env),
+        watches,
+        profile: config.watch,
+        namespace: temporal.namespace,
+      }),
       maxConcurrentActivityTaskExecutions: config.maxWatches + CONTROL_SLOTS,
       maxHeartbeatThrottleInterval: config.heartbeatThrottleMs,
       workflowTaskPollerBehavior: { type: 'autoscaling' },
@@ -79,6 +89,7 @@ export async function runWorker(
     logger.info({ event: 'worker.stopped' }, 'worker stopped');
   } finally {
     await api.close();
+    await store.close();
     await connection.close();
   }
 }

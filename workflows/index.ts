@@ -3,4 +3,6 @@
  * Nothing here may import zod, Node's modules or npm libraries: the bundle runs in Temporal's sandbox.
  */
 
+export { deliverLastEvents } from './agent-job/notifier.js';
 export { agentJob } from './agent-job/workflow.js';
+export { keepSandbox } from './keep-sandbox/workflow.js';

@@ -9,7 +9,7 @@ import { listAll } from './list.js';
 import { encodeProxyPath, readProxyAnswer } from './proxy.js';
 import { ERROR_MAX_BYTES } from './read-body.js';
 import { type Exchange, type RawAnswer, Transport } from './transport.js';
-import type { SandboxApi, SandboxApiOptions, Timeouts } from './types.js';
+import type { ProxyAnswer, ProxyOptions, SandboxApi, SandboxApiOptions, Timeouts } from './types.js';
 
 export * from './errors.js';
 export type * from './types.js';
@@ -87,25 +87,10 @@ export function connectSandboxApi(options: SandboxApiOptions): SandboxApi {
       }
     },
 
-    async readThroughProxy(id, port, path, { maxBytes, timeoutMs = timeouts.proxyMs, signal }) {
-      const exchange: Exchange = {
-        method: 'GET',
-        path: `/sandboxes/${encodeURIComponent(id)}/proxy/${port}/${encodeProxyPath(path)}`,
-        pattern: '/sandboxes/{id}/proxy/{port}/{path}',
-        timeoutMs,
-        maxBytes,
-        overflow: 'stop',
-        lane: 'agents',
-        signal,
-      };
-      try {
-        const answer = await transport.exchange(exchange);
-        return readProxyAnswer(answer, maxBytes, () => classified(answer, exchange));
-      } catch (error) {
-        if (error instanceof UnreachableError) return { kind: 'unavailable', message: error.message };
-        throw error;
-      }
-    },
+    readThroughProxy: (id, port, path, options) => throughProxy('GET', id, port, path, options),
+
+    postThroughProxy: (id, port, path, { body, headers, ...options }) =>
+      throughProxy('POST', id, port, path, options, { body, headers }),
 
     async diagnostics(id, kind, { tailLines, signal } = {}) {
       const pattern = `/sandboxes/{id}/diagnostics/${kind}`;
@@ -135,6 +120,34 @@ export function connectSandboxApi(options: SandboxApiOptions): SandboxApi {
 
     close: () => transport.close(),
   };
+
+  async function throughProxy(
+    method: 'GET' | 'POST',
+    id: string,
+    port: number,
+    path: string,
+    { maxBytes, timeoutMs = timeouts.proxyMs, signal }: ProxyOptions,
+    request: Pick<Exchange, 'body' | 'headers'> = {},
+  ): Promise<ProxyAnswer> {
+    const exchange: Exchange = {
+      ...request,
+      method,
+      path: `/sandboxes/${encodeURIComponent(id)}/proxy/${port}/${encodeProxyPath(path)}`,
+      pattern: '/sandboxes/{id}/proxy/{port}/{path}',
+      timeoutMs,
+      maxBytes,
+      overflow: 'stop',
+      lane: 'agents',
+      signal,
+    };
+    try {
+      const answer = await transport.exchange(exchange);
+      return readProxyAnswer(answer, maxBytes, () => classified(answer, exchange));
+    } catch (error) {
+      if (error instanceof UnreachableError) return { kind: 'unavailable', message: error.message };
+      throw error;
+    }
+  }
 
   /** @param secrets of the request. @returns a 2xx answer. @throws everything else, classified. */
   async function call(exchange: Exchange, secrets: readonly string[] = []): Promise<RawAnswer> {

@@ -12,6 +12,8 @@ export interface Exchange {
   /** The path as a pattern, for messages. */
   readonly pattern: string;
   readonly body?: unknown;
+  /** Besides the usual ones. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** For the whole exchange: waiting for a connection, headers, body, and a repetition. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
@@ -98,7 +100,7 @@ export class Transport {
   }
 
   async #attempt(exchange: Exchange, requestId: string, signal: AbortSignal): Promise<RawAnswer> {
-    const { method, path, body, maxBytes, overflow, lane } = exchange;
+    const { method, path, body, headers: extraHeaders, maxBytes, overflow, lane } = exchange;
     const response = await request(`${this.#baseUrl}${path}`, {
       dispatcher: this.#lanes[lane],
       method,
@@ -108,6 +110,7 @@ export class Transport {
         accept: 'application/json, */*',
         'accept-encoding': 'identity',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...extraHeaders,
       },
       body: body === undefined ? null : JSON.stringify(body),
       signal,

@@ -67,6 +67,13 @@ export type ProxyAnswer =
   /** Nobody knows: a time-out, a cut connection, an error of a load balancer. */
   | { readonly kind: 'unavailable'; readonly message: string };
 
+export interface ProxyOptions {
+  readonly maxBytes: number;
+  /** For the whole exchange. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
 export interface SandboxApi {
   /** @throws StartFailedError, RefusedError, QuotaExceededError and what every call throws. */
   create(request: CreateRequest, signal?: AbortSignal): Promise<Sandbox>;
@@ -84,11 +91,13 @@ export interface SandboxApi {
   /** One that is gone already counts as deleted. */
   delete(id: string, signal?: AbortSignal): Promise<void>;
   /** @throws KeyRejectedError, RateLimitedError, the signal's reason; everything else is an answer. */
-  readThroughProxy(
+  readThroughProxy(id: string, port: number, path: string, options: ProxyOptions): Promise<ProxyAnswer>;
+  /** As `readThroughProxy`. What is unavailable may have been carried out all the same. */
+  postThroughProxy(
     id: string,
     port: number,
     path: string,
-    options: { readonly maxBytes: number; readonly timeoutMs?: number; readonly signal?: AbortSignal },
+    options: ProxyOptions & { readonly body: unknown; readonly headers: Readonly<Record<string, string>> },
   ): Promise<ProxyAnswer>;
   /** The last lines as text, whichever form the deployment gives; at most 256 Ki characters of it. */
   diagnostics(

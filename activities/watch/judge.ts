@@ -4,9 +4,10 @@
  */
 
 import type { WatchCursor, WatchInput } from '../../contract/activities.js';
-import type { CheckpointSummary } from '../../contract/checkpoint.js';
+import { type CheckpointSummary, type Question, SLEEP_MIN_MS } from '../../contract/checkpoint.js';
 import { formatDuration } from '../../contract/quantities.js';
 import type { Verdict } from '../../contract/status.js';
+import { instantOf } from './agent-waits.js';
 
 /** What one look gave. `why` and `message` are in words, without any content of the agent's. */
 export type Observation =
@@ -15,6 +16,7 @@ export type Observation =
       readonly summary: CheckpointSummary;
       readonly result: unknown;
       readonly errorMessage: string | null;
+      readonly question: Question | null;
     }
   /** The agent answered, but not with a checkpoint. */
   | { readonly kind: 'unreadable'; readonly why: string }
@@ -42,6 +44,9 @@ export type Judgement =
   | { readonly kind: 'ready' }
   | { readonly kind: 'done'; readonly result: unknown }
   | { readonly kind: 'agent-failed'; readonly message: string }
+  | { readonly kind: 'agent-waits'; readonly waitKey: string; readonly question: Question }
+  | { readonly kind: 'agent-sleeps'; readonly waitKey: string; readonly wakeAt: string }
+  | { readonly kind: 'agent-works' }
   | { readonly kind: 'paused-outside' }
   | { readonly kind: 'lost'; readonly message: string }
   | { readonly kind: 'exited'; readonly message: string }
@@ -50,6 +55,9 @@ export type Judgement =
       readonly why: 'unchanged' | 'unreadable' | 'never-ready';
       readonly message: string;
     };
+
+/** The part of a watch's input that its looks are judged by. */
+type JudgedFor = Pick<WatchInput, 'mode' | 'checkpoint' | 'knownWait'>;
 
 /** Two looks this far apart make proof. */
 export const CONFIRM_MS = 2000;
@@ -71,7 +79,7 @@ export function newKnowledge(now: string): Knowledge {
 export function judge(
   known: Knowledge,
   seen: Observation,
-  input: Pick<WatchInput, 'mode' | 'checkpoint'>,
+  input: JudgedFor,
   now: string,
 ): { readonly knowledge: Knowledge; readonly judgement: Judgement } {
   switch (seen.kind) {
@@ -114,7 +122,7 @@ export function judge(
 function judgeCheckpoint(
   known: Knowledge,
   seen: Extract<Observation, { kind: 'checkpoint' }>,
-  input: Pick<WatchInput, 'mode' | 'checkpoint'>,
+  input: JudgedFor,
   now: string,
 ) {
   const changed = known.cursor.checkpoint?.digest !== seen.summary.digest;
@@ -135,14 +143,38 @@ function judgeCheckpoint(
     return { knowledge, judgement: { kind: 'agent-failed', message } as const };
   }
   if (input.mode === 'starting') return { knowledge, judgement: { kind: 'ready' } as const };
-  // An agent that waits for somebody, or sleeps, is not expected to change.
-  return status === 'running' ? stallOr(knowledge, input, now) : goOn(knowledge);
+  return judgeWait(knowledge, seen, input, now);
+}
+
+/** An agent that waits for somebody, or sleeps, is not expected to change. */
+function judgeWait(
+  knowledge: Knowledge,
+  { summary, question }: Extract<Observation, { kind: 'checkpoint' }>,
+  input: JudgedFor,
+  now: string,
+) {
+  const { status, waitKey } = summary;
+  const known = input.knownWait ?? null;
+  if (status === 'waiting' && waitKey !== undefined && question !== null) {
+    if (waitKey === known) return goOn(knowledge);
+    return { knowledge, judgement: { kind: 'agent-waits', waitKey, question } as const };
+  }
+  const wakeAt = status === 'sleeping' ? instantOf(summary.wakeAt) : null;
+  if (wakeAt !== null && waitKey !== undefined && wakeAt > now) {
+    const isShort = Date.parse(wakeAt) - Date.parse(now) < SLEEP_MIN_MS;
+    if (waitKey === known || (isShort && known === null)) return goOn(knowledge);
+    if (!isShort) return { knowledge, judgement: { kind: 'agent-sleeps', waitKey, wakeAt } as const };
+  }
+  if (known !== null) return { knowledge, judgement: { kind: 'agent-works' } as const };
+  // Until when it sleeps it does not say, so nobody can say that it overslept.
+  if (status === 'sleeping' && wakeAt === null) return goOn(knowledge);
+  return stallOr(knowledge, input, now);
 }
 
 function judgeSilence(
   known: Knowledge,
   seen: Extract<Observation, { kind: 'silent' }>,
-  input: Pick<WatchInput, 'mode' | 'checkpoint'>,
+  input: JudgedFor,
   now: string,
 ) {
   switch (seen.state) {
@@ -176,7 +208,7 @@ function goOn(knowledge: Knowledge) {
   return { knowledge, judgement: { kind: 'go-on' } as const };
 }
 
-function stallOr(knowledge: Knowledge, input: Pick<WatchInput, 'mode' | 'checkpoint'>, now: string) {
+function stallOr(knowledge: Knowledge, input: JudgedFor, now: string) {
   const { cursor } = knowledge;
   const { stallAfterMs, port, path } = input.checkpoint;
   if (Date.parse(now) - Date.parse(cursor.unchangedSince) < stallAfterMs) return goOn(knowledge);

@@ -8,10 +8,14 @@ import {
   type CheckpointStatus,
   type CheckpointSummary,
   MESSAGE_MAX_CHARS,
+  type Question,
 } from '../../contract/checkpoint.js';
+import { readQuestion, waitKeyOf } from './agent-waits.js';
 
 /** Deeper documents are refused: nobody reads them, and recursive code breaks on them. */
 const MAX_DEPTH = 64;
+/** Longer IDs are cut: they only have to be known again. */
+const ID_MAX_CHARS = 200;
 const STATUSES: readonly string[] = [
   'running',
   'waiting',
@@ -26,6 +30,8 @@ export type ParsedCheckpoint =
       readonly summary: CheckpointSummary;
       readonly result: unknown;
       readonly errorMessage: string | null;
+      /** What a waiting agent asks. */
+      readonly question: Question | null;
     }
   | { readonly kind: 'unreadable'; readonly why: string };
 
@@ -63,10 +69,12 @@ export function parseCheckpoint(status: number, body: Buffer, readAt: string): P
   const wrong = findWrongField(fields);
   if (wrong !== null) return unreadable(wrong);
 
+  const agentStatus = (fields.status ?? 'running') as CheckpointStatus;
+  const waitKey = waitKeyOf(agentStatus, fields);
   return {
     kind: 'checkpoint',
     summary: {
-      status: (fields.status ?? 'running') as CheckpointStatus,
+      status: agentStatus,
       step: (fields.step ?? null) as number | null,
       progress: (fields.progress ?? null) as number | null,
       message: shorten(fields.message),
@@ -75,7 +83,10 @@ export function parseCheckpoint(status: number, body: Buffer, readAt: string): P
       readAt,
       updatedAt: (fields.updatedAt ?? null) as string | null,
       wakeAt: (fields.wakeAt ?? null) as string | null,
+      ...(waitKey === null ? {} : { waitKey }),
+      ...(typeof fields.inputId === 'string' ? { inputId: fields.inputId.slice(0, ID_MAX_CHARS) } : {}),
     },
+    question: agentStatus === 'waiting' ? readQuestion(fields) : null,
     result: fields.result ?? null,
     errorMessage: messageOfError(fields.error),
   };

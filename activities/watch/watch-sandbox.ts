@@ -11,7 +11,6 @@ import { RESULT_MAX_BYTES } from '../../contract/checkpoint.js';
 import type { Dependencies } from '../dependencies.js';
 import { describe } from '../drive-state.js';
 import { tailLogs } from '../evidence.js';
-import { heartbeatWhile } from '../heartbeats.js';
 import {
   KeyRejectedError,
   RateLimitedError,
@@ -53,31 +52,50 @@ export function watchSandboxWith({ api, watches }: Dependencies) {
   };
 }
 
-async function watch(api: SandboxApi, input: WatchInput, signal: AbortSignal): Promise<WatchOutcome> {
+function watch(api: SandboxApi, input: WatchInput, signal: AbortSignal): Promise<WatchOutcome> {
+  const cursor = (activityInfo().heartbeatDetails as WatchCursor | undefined) ?? input.cursor;
+  const { heartbeatTimeoutMs, sliceMs } = input.profile;
+  return watchFrom(cursor, {
+    api,
+    input,
+    signal,
+    limitMs: sliceMs,
+    beatEveryMs: heartbeatTimeoutMs / 3,
+    beat: heartbeat,
+  });
+}
+
+export interface Looking {
+  readonly api: SandboxApi;
+  readonly input: WatchInput;
+  readonly signal: AbortSignal;
+  /** The slice is over after so long. */
+  readonly limitMs: number;
+  readonly beatEveryMs: number;
+  readonly beat: (cursor: WatchCursor) => void;
+}
+
+/** The loop of looks, until something must be decided or the time is over. */
+export async function watchFrom(from: WatchCursor | null, looking: Looking): Promise<WatchOutcome> {
+  const { api, input, signal, limitMs, beatEveryMs, beat } = looking;
   const startMs = Date.now();
-  const last = (activityInfo().heartbeatDetails as WatchCursor | undefined) ?? input.cursor;
   let knowledge: Knowledge = newKnowledge(new Date(startMs).toISOString());
-  if (last !== null) knowledge = { ...knowledge, cursor: last };
+  if (from !== null) knowledge = { ...knowledge, cursor: from };
   let silentLooks = 0;
 
   for (let looks = 1; ; looks += 1) {
     // A look at an API that hangs takes longer than a heartbeat timeout may be.
-    const seen = await heartbeatWhile(look(api, input, signal), knowledge.cursor);
+    const beating = setInterval(() => beat(knowledge.cursor), beatEveryMs);
+    const seen = await look(api, input, signal).finally(() => clearInterval(beating));
     const judged = judge(knowledge, seen, input, new Date().toISOString());
     knowledge = judged.knowledge;
-    heartbeat(knowledge.cursor);
+    beat(knowledge.cursor);
     if (judged.judgement.kind !== 'go-on') return conclude(api, input, knowledge.cursor, judged.judgement);
-    if (Date.now() - startMs >= input.profile.sliceMs)
-      return { kind: 'slice-over', cursor: knowledge.cursor };
+    if (Date.now() - startMs >= limitMs) return { kind: 'slice-over', cursor: knowledge.cursor };
 
     silentLooks = seen.kind === 'unreachable' ? silentLooks + 1 : 0;
     const retryAfterMs = seen.kind === 'unreachable' ? seen.retryAfterMs : null;
-    await beatingSleep(
-      retryAfterMs ?? nextWaitMs(),
-      knowledge.cursor,
-      input.profile.heartbeatTimeoutMs,
-      signal,
-    );
+    await beatingSleep(retryAfterMs ?? nextWaitMs(), knowledge.cursor, looking);
 
     function nextWaitMs(): number {
       const { everyMs } = input.checkpoint;
@@ -138,14 +156,12 @@ async function conclude(
 async function beatingSleep(
   durationMs: number,
   cursor: WatchCursor,
-  heartbeatTimeoutMs: number,
-  signal: AbortSignal,
+  { beat, beatEveryMs, signal }: Looking,
 ): Promise<void> {
-  const stepMs = heartbeatTimeoutMs / 3;
-  for (let leftMs = durationMs; leftMs > 0; leftMs -= stepMs) {
-    await sleep(Math.min(leftMs, stepMs), undefined, { signal }).catch(() => {
+  for (let leftMs = durationMs; leftMs > 0; leftMs -= beatEveryMs) {
+    await sleep(Math.min(leftMs, beatEveryMs), undefined, { signal }).catch(() => {
       throw signal.reason;
     });
-    if (leftMs > stepMs) heartbeat(cursor);
+    if (leftMs > beatEveryMs) beat(cursor);
   }
 }

@@ -23,6 +23,17 @@ export function durationArgument(text: string): number {
   return durationMs;
 }
 
+/** A time to come. @returns ISO 8601, UTC. @throws InvalidArgumentError */
+export function futureArgument(text: string): string {
+  const hasOffset = /T\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/.test(text);
+  const ms = hasOffset ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) {
+    throw new InvalidArgumentError('Write a time with its offset, such as 2026-12-24T18:00:00+01:00 or …Z.');
+  }
+  if (ms <= Date.now()) throw new InvalidArgumentError('This time is over.');
+  return new Date(ms).toISOString();
+}
+
 /** @throws InvalidArgumentError */
 export function countArgument(text: string): number {
   const count = Number(text);

@@ -19,7 +19,7 @@ export const EXIT_CODES_HELP = `Exit codes:
   1  the job failed
   2  wrong usage, or a spec that was refused
   3  Temporal, the worker or the sandbox API could not be reached
-  4  there is no such job
+  4  there is no such job, or it asks nothing
   5  the job was cancelled`;
 
 /** For a command that could not do what it was asked to. */
@@ -27,6 +27,7 @@ export function exitCodeOf(code: ErrorCode): ExitCode {
   switch (code) {
     case 'SPEC_INVALID':
     case 'JOB_EXISTS':
+    case 'INPUT_INVALID':
       return EXIT.USAGE;
     case 'TEMPORAL_UNREACHABLE':
     case 'WORKER_UNREACHABLE':
@@ -36,6 +37,7 @@ export function exitCodeOf(code: ErrorCode): ExitCode {
       return EXIT.UNREACHABLE;
     case 'JOB_NOT_FOUND':
     case 'JOB_ENDED':
+    case 'NO_QUESTION':
       return EXIT.NOT_FOUND;
     case 'JOB_CANCELLED':
       return EXIT.CANCELLED;

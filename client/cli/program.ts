@@ -4,10 +4,13 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import type { CliContext } from './context.js';
 import { EXIT_CODES_HELP } from './exit-codes.js';
+import { addHistoryCommands } from './history.js';
 import { addLookCommands } from './look.js';
 import { addProcessCommands } from './processes.js';
+import { addSettingCommands } from './settings.js';
 import { addStartCommands } from './start.js';
 import { addSteerCommands } from './steer.js';
+import { addWindowsCommands } from './windows.js';
 
 const ENVIRONMENT_HELP = `Which Temporal service is used: TEMPORAL_ADDRESS and the other TEMPORAL_* variables, else the
 profile of Temporal's own configuration file, else the \`longhaul dev\` that runs on this machine.`;
@@ -24,7 +27,10 @@ export function createProgram(context: CliContext): Command {
   addProcessCommands(program, context);
   addStartCommands(program, context);
   addLookCommands(program, context);
+  addHistoryCommands(program, context);
   addSteerCommands(program, context);
+  addSettingCommands(program, context);
+  addWindowsCommands(program, context);
   return program;
 }
 

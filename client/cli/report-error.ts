@@ -11,6 +11,7 @@ const CLI_CODES = {
   CONFIG_INVALID: EXIT.USAGE,
   NOT_IN_TIME: EXIT.UNREACHABLE,
   NO_LOGS: EXIT.NOT_FOUND,
+  NO_INPUT: EXIT.NOT_FOUND,
 } as const;
 
 export class CliError extends Error {

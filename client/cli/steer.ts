@@ -1,11 +1,11 @@
 /** Commands that change what a job does: `pause`, `resume`, `cancel`. */
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { formatDuration } from '../../contract/quantities.js';
 import type { JobStatus } from '../../contract/status.js';
 import type { JobHandle } from '../job-handle.js';
 import { isFinal } from '../job-status.js';
-import { durationArgument, examples, jsonOption } from './command-parts.js';
+import { durationArgument, examples, futureArgument, jsonOption } from './command-parts.js';
 import type { CliContext } from './context.js';
 import { renderStatus } from './render/status.js';
 import { CliError } from './report-error.js';
@@ -17,6 +17,9 @@ interface SteerOptions {
   readonly wait?: boolean;
   readonly timeout: number;
   readonly reason?: string;
+  readonly for?: number;
+  readonly until?: string;
+  readonly force?: boolean;
 }
 
 interface Steering {
@@ -32,24 +35,47 @@ export function addSteerCommands(program: Command, context: CliContext): void {
   steeringCommand({
     name: 'pause',
     description: "stop a job's sandbox and keep its workspace",
-    send: (job, { reason }) => job.pause({ by, ...(reason === undefined ? {} : { reason }) }),
+    send: (job, { reason, for: forMs, until }) => {
+      const end = until ?? (forMs === undefined ? undefined : new Date(Date.now() + forMs).toISOString());
+      return job.pause({
+        by,
+        ...(reason === undefined ? {} : { reason }),
+        ...(end === undefined ? {} : { until: end }),
+      });
+    },
     isSo: ({ phase }) => phase === 'paused',
   })
     .option('--reason <text>', 'why, for everybody who looks')
+    .addOption(
+      new Option('--for <duration>', 'resume by itself after this')
+        .argParser(durationArgument)
+        .conflicts('until'),
+    )
+    .option('--until <time>', 'resume by itself at this time, e.g. 2026-12-24T18:00:00+01:00', futureArgument)
     .addHelpText(
       'after',
       examples(
         'longhaul pause image-audit',
         'longhaul pause image-audit --reason "night" --wait --timeout 5m',
+        'longhaul pause image-audit --for 8h',
       ),
     );
 
   steeringCommand({
     name: 'resume',
     description: 'let a paused job go on',
-    send: (job) => job.resume({ by }),
+    send: (job, { force }) => job.resume({ by, ...(force ? { force } : {}) }),
     isSo: ({ phase }) => phase === 'running',
-  }).addHelpText('after', examples('longhaul resume image-audit', 'longhaul resume image-audit --wait'));
+  })
+    .option('--force', 'clear every hold, also those of windows, questions, sleeps and limits')
+    .addHelpText(
+      'after',
+      examples(
+        'longhaul resume image-audit',
+        'longhaul resume image-audit --wait',
+        'longhaul resume image-audit --force',
+      ),
+    );
 
   steeringCommand({
     name: 'cancel',

@@ -5,7 +5,6 @@
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DEV_SESSION_FILE, type DevSession, sessionEnvironment } from '../../contract/dev-session.js';
@@ -64,6 +63,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       temporal: { address: temporal.address, uiUrl: temporal.uiUrl, pid: temporal.pid },
       sandboxApi: { url: sandboxes.url, gatewayUrl: sandboxes.gatewayUrl, apiKey: sandboxes.apiKey },
       taskQueue: DEFAULT_TASK_QUEUE,
+      store: join(stateDir, 'store'),
     };
     await writeFile(join(stateDir, DEV_SESSION_FILE), JSON.stringify(session, null, 2), { mode: 0o600 });
     stops.push(() => rm(join(stateDir, DEV_SESSION_FILE), { force: true }));

@@ -3,9 +3,9 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { connectSandboxApi, createActivities, LocalWatches } from '../../activities/index.js';
-import type { Activities } from '../../contract/activities.js';
+import { connectSandboxApi, createActivities, LocalWatches, secretsFrom } from '../../activities/index.js';
 import type { SandboxSpec } from '../../contract/job-spec.js';
+import type { Store } from '../../store/types.js';
 
 export const owner = { jobId: 'job-1', runChainId: '0b0de4c6-fb69-486a-983d-94410dc5851e' };
 export const checkpoint = { port: 8000, path: 'state.json', everyMs: 200, stallAfterMs: 60_000 };
@@ -19,13 +19,43 @@ export const spec: SandboxSpec = {
   persistence: null,
 };
 
-export function activitiesAt(
-  apiUrl: string,
-  apiKey = 'key',
-): { activities: Activities; close(): Promise<void> } {
+/** A store in memory, as far as activities use it here. */
+export function memoryStore(): Store & { readonly objects: Map<string, string> } {
+  const objects = new Map<string, string>();
+  return {
+    objects,
+    description: 'memory',
+    async put(key, body) {
+      objects.set(key, String(body));
+      return { key, sizeBytes: String(body).length, sha256: '' };
+    },
+    get: async () => null,
+    head: async () => null,
+    async *list() {},
+    async delete() {},
+    async close() {},
+  };
+}
+
+export function activitiesAt(apiUrl: string, apiKey = 'key') {
   const api = connectSandboxApi({ apiUrl, apiKey, persistence: 'extensions', timeouts: { proxyMs: 1000 } });
-  const activities = createActivities({ api, profile, namespace: 'default', watches: new LocalWatches() });
-  return { activities, close: () => api.close() };
+  const store = memoryStore();
+  const files: [string, string, string][] = [];
+  const activities = createActivities({
+    api,
+    store,
+    files: {
+      async put(...file) {
+        files.push(file);
+        return { kind: 'put' };
+      },
+    },
+    secrets: secretsFrom({ HOOK_SECRET: 'a-secret-for-hooks' }),
+    profile,
+    namespace: 'default',
+    watches: new LocalWatches(),
+  });
+  return { activities, store, files, close: () => api.close() };
 }
 
 /** One attempt; `details` are what the attempt before left behind. */

@@ -26,6 +26,7 @@ beforeAll(() => {
     // Nobody listens there: whoever asks for logs is told so.
     sandboxApi: { url: 'http://127.0.0.1:1', gatewayUrl: 'http://127.0.0.1:1', apiKey: 'local' },
     taskQueue: 'longhaul',
+    store: join(home, 'store'),
   };
   writeFileSync(join(home, 'dev.json'), JSON.stringify(session));
   specPath = join(home, 'job.yaml');

@@ -18,6 +18,7 @@ const session: DevSession = {
   temporal: { address: '127.0.0.1:1111', uiUrl: null, pid: process.pid },
   sandboxApi: { url: 'http://127.0.0.1:2222', gatewayUrl: 'http://127.0.0.1:3333', apiKey: 'local' },
   taskQueue: 'dev-queue',
+  store: '/srv/store',
 };
 
 function env(more: Record<string, string> = {}): Record<string, string> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newJobId, specDigest } from '../../client/job-identity.js';
 import { endedStatus, phaseOf, withLiveState } from '../../client/job-status.js';
-import { spec } from '../workflows/job-harness.js';
+import { spec } from '../support/spec.js';
 import { at, checkpoint, cursor, description, pending, status } from './statuses.js';
 
 describe('the status of an open job', () => {

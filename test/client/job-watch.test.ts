@@ -20,7 +20,7 @@ describe('a watch', () => {
   it('yields changes only: not the passing of time, nor the same checkpoint read again', async () => {
     const later = status({
       checkpoint: checkpoint(1, at(11)),
-      hours: { running: 0.6, paused: 0, provisioning: 0 },
+      hours: { running: 0.6, paused: 0, provisioning: 0, wasted: 0 },
     });
     const seen: JobStatus[] = [];
     for await (const each of watchJob(script(status(), later, done), {})) seen.push(each);

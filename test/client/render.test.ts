@@ -40,6 +40,8 @@ describe('a status for people', () => {
           before: checkpoint(9, at(40)),
           after: checkpoint(7, at(53)),
           regressed: true,
+          drain: null,
+          evidence: [],
         },
         {
           kind: 'pause',
@@ -51,6 +53,8 @@ describe('a status for people', () => {
           before: checkpoint(12, at(99)),
           after: null,
           regressed: false,
+          drain: null,
+          evidence: [],
         },
       ],
     });

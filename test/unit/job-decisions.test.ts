@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { HoldKind } from '../../contract/status.js';
-import { CLEARED_BY_RESUME, clearHolds, readRequest, setHold } from '../../workflows/agent-job/holds.js';
+import { expireHolds, putHold } from '../../workflows/agent-job/holds.js';
 import { newMeter, readMeter, switchMeter } from '../../workflows/agent-job/meter.js';
 import { nextStep } from '../../workflows/agent-job/next-step.js';
 import { applyPaused, applyResumed } from '../../workflows/agent-job/outcomes.js';
 import { type JobSandbox, type JobState, newJobState } from '../../workflows/agent-job/state.js';
+import { spec } from '../support/spec.js';
 
 const KINDS: HoldKind[] = ['manual', 'window', 'input', 'sleep', 'fleet', 'budget', 'external', 'operator'];
 const profile = { heartbeatTimeoutMs: 10_000, sliceMs: 1000 };
@@ -23,7 +24,7 @@ function jobWith(
   holds: HoldKind[] = [],
 ): JobState & { sandbox: JobSandbox | null } {
   return {
-    ...newJobState(at(0)),
+    ...newJobState('job', spec, at(0)),
     holds: holds.map((kind) => hold(kind)),
     sandbox: sandbox === null ? null : { id: 'sb-1', state: sandbox, incarnation: 1, profile },
   };
@@ -75,27 +76,28 @@ describe('the next step', () => {
 
 describe('holds', () => {
   it('keep the first reason of a kind', () => {
-    const holds = setHold(setHold([], hold('manual', 'ann')), hold('manual', 'bob'));
-    expect(holds).toEqual([hold('manual', 'ann')]);
+    const job = jobWith('running');
+    putHold(job, hold('manual', 'ann'), at(1));
+    putHold(job, hold('manual', 'bob'), at(2));
+    expect(job.holds).toEqual([hold('manual', 'ann')]);
+    expect(job.timeline.events).toHaveLength(1);
   });
 
-  it('of other parties survive a resume', () => {
-    const holds = KINDS.map((kind) => hold(kind));
-    expect(clearHolds(holds, CLEARED_BY_RESUME).map(({ kind }) => kind)).toEqual([
-      'window',
-      'input',
-      'sleep',
-      'fleet',
-      'budget',
-    ]);
+  it('take another end when they are set again with one, and keep their beginning', () => {
+    const job = jobWith('running');
+    putHold(job, hold('manual', 'ann'), at(1));
+    putHold(job, { ...hold('manual', 'bob'), since: at(5), until: at(60) }, at(5));
+    expect(job.holds).toEqual([{ ...hold('manual', 'bob'), since: at(0), until: at(60) }]);
   });
 
-  it.each([[undefined], [null], ['text'], [{ by: 7, reason: {} }], [[]]])(
-    'fill in what the signal %j lacks',
-    (input) => {
-      expect(readRequest(input)).toEqual({ by: 'unknown', reason: 'asked to pause' });
-    },
-  );
+  it('end by themselves at their time, and not before', () => {
+    const job = jobWith('running');
+    putHold(job, { ...hold('manual'), until: at(60) }, at(1));
+    expireHolds(job, at(59));
+    expect(job.holds).toHaveLength(1);
+    expireHolds(job, at(60));
+    expect(job.holds).toEqual([]);
+  });
 });
 
 describe('a pause that is not carried out', () => {
@@ -104,7 +106,7 @@ describe('a pause that is not carried out', () => {
     const waits: number[] = [];
     for (let count = 0; count < 8; count += 1) {
       expect(
-        applyPaused(job, job.sandbox as JobSandbox, { kind: 'still-running', message: 'no' }, at(0)),
+        applyPaused(job, 'job', job.sandbox as JobSandbox, { kind: 'still-running', message: 'no' }, at(0)),
       ).toBeNull();
       waits.push((Date.parse(job.retryAt as string) - Date.parse(at(0))) / 1000);
     }
@@ -117,7 +119,7 @@ describe('a resume that is not carried out', () => {
   it('fails the job after three tries', () => {
     const job = jobWith('paused');
     const outcome = { kind: 'not-resumed', message: 'Multi-Attach error for volume' } as const;
-    const ends = [1, 2, 3].map(() => applyResumed(job, job.sandbox as JobSandbox, outcome, at(0)));
+    const ends = [1, 2, 3].map(() => applyResumed(job, 'job', job.sandbox as JobSandbox, outcome, at(0)));
     expect(ends).toEqual([null, null, expect.objectContaining({ as: 'failed', code: 'RESUME_FAILED' })]);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_SETTINGS } from '../../contract/job-settings.js';
 import { checkJobSpec, toJobSpec } from '../../contract/job-spec.schema.js';
 
 const minimal = { sandbox: { image: 'python:3.12-slim', entrypoint: ['python3', 'agent.py'] } };
@@ -23,6 +24,9 @@ describe('a job spec', () => {
         persistence: { storageClass: 'local-path', size: '5Gi' },
       },
       checkpoint: { port: 8000, path: 'state.json', everyMs: 5000, stallAfterMs: 900_000 },
+      drain: null,
+      input: null,
+      settings: DEFAULT_SETTINGS,
     });
   });
 

@@ -23,12 +23,16 @@ const unreachable: Observation = { kind: 'unreachable', why: '503 from a load ba
 const absent: Observation = { kind: 'absent' };
 
 /** Feeds the looks in their order, and gives the last judgement. */
-function judgeAll(mode: 'starting' | 'running', looks: readonly (readonly [seconds: number, Observation])[]) {
+function judgeAll(
+  mode: 'starting' | 'running',
+  looks: readonly (readonly [seconds: number, Observation])[],
+  knownWait: string | null = null,
+) {
   let knowledge: Knowledge = newKnowledge(at(0));
   let judgement: ReturnType<typeof judge>['judgement'] = { kind: 'go-on' };
   for (const [seconds, seen] of looks) {
     expect(judgement.kind, `before the look at ${seconds} s`).toBe('go-on');
-    ({ knowledge, judgement } = judge(knowledge, seen, { mode, checkpoint }, at(seconds)));
+    ({ knowledge, judgement } = judge(knowledge, seen, { mode, checkpoint, knownWait }, at(seconds)));
   }
   return { ...judgement, cursor: knowledge.cursor };
 }
@@ -157,13 +161,46 @@ describe('the judgement of a watch', () => {
     expect(judged).toMatchObject({ kind: 'stalled', why: 'unchanged' });
   });
 
-  it.each(['waiting', 'sleeping'])('does not call an agent stalled that is %s', (status) => {
-    expect(
-      judgeAll('running', [
-        [0, document({ status })],
-        [86_400, document({ status })],
-      ]).kind,
-    ).toBe('go-on');
+  it('does not call an agent stalled that sleeps, or that waits for what is known', () => {
+    const sleeping = document({ status: 'sleeping' });
+    const asking = document({ status: 'waiting', question: { id: 'q1', text: 'Go on?' } });
+    const knownWait = asking.kind === 'checkpoint' ? asking.summary.waitKey : undefined;
+    for (const seen of [sleeping, asking]) {
+      const looks = [0, 86_400].map((seconds) => [seconds, seen] as const);
+      expect(judgeAll('running', looks, seen === asking ? knownWait : null).kind).toBe('go-on');
+    }
+  });
+
+  it('tells a question that is not known yet, with its text and schema', () => {
+    const question = { id: 'q1', text: 'Go on?', schema: { type: 'boolean' } };
+    const judged = judgeAll('running', [[0, document({ status: 'waiting', question })]]);
+    expect(judged).toMatchObject({ kind: 'agent-waits', question });
+  });
+
+  it('knows the same question again, and the same one asked anew after an answer as another', () => {
+    const key = (fields: Record<string, unknown>) => {
+      const seen = document({ status: 'waiting', question: { text: 'Go on?' }, ...fields });
+      return seen.kind === 'checkpoint' ? seen.summary.waitKey : null;
+    };
+    expect(key({ step: 1 })).toBe(key({ step: 2, message: 'still waiting' }));
+    expect(key({ inputId: 'a' })).not.toBe(key({}));
+    expect(key({ question: { text: 'Stop?' } })).not.toBe(key({}));
+  });
+
+  it.each([
+    ['an hour', 3600, 'agent-sleeps'],
+    ['less than is worth a pause', 20, 'go-on'],
+    ['a time that is over', -5, 'go-on'],
+  ] as const)('tells an agent that sleeps for %s as %s s', (_, seconds, kind) => {
+    const seen = document({ status: 'sleeping', wakeAt: at(seconds) });
+    expect(judgeAll('running', [[0, seen]]).kind).toBe(kind);
+  });
+
+  it('tells when an agent no longer waits', () => {
+    const works = document({ status: 'running', step: 3 });
+    expect(judgeAll('running', [[0, works]], 'input:abc').kind).toBe('agent-works');
+    const awake = document({ status: 'sleeping', wakeAt: at(-1) });
+    expect(judgeAll('running', [[0, awake]], `sleep:${at(-1)}`).kind).toBe('agent-works');
   });
 
   it('calls it unreadable when an agent never publishes a checkpoint', () => {

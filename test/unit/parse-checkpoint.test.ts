@@ -15,6 +15,7 @@ describe('reading a checkpoint', () => {
       kind: 'checkpoint',
       result: null,
       errorMessage: null,
+      question: null,
       summary: {
         status: 'running',
         step: 12,

@@ -6,38 +6,42 @@
 import { randomUUID } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 import type { WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, inject } from 'vitest';
+import { checkAnswer } from '../../activities/check-answer.js';
 import type {
   Activities,
+  CheckSettingsOutcome,
+  CollectArtifactsInput,
+  CollectArtifactsOutcome,
   CreateOutcome,
+  DeliverEventsInput,
+  DeliverEventsOutcome,
+  DeliverInputInput,
+  DeliverInputOutcome,
   PauseOutcome,
+  RestoreSnapshotInput,
+  RestoreSnapshotOutcome,
   ResumeOutcome,
+  TakeSnapshotInput,
+  TakeSnapshotOutcome,
   WatchCursor,
   WatchInput,
   WatchOutcome,
 } from '../../contract/activities.js';
 import type { CheckpointSummary } from '../../contract/checkpoint.js';
 import type { AgentJobInput } from '../../contract/job-input.js';
-import type { JobSpec } from '../../contract/job-spec.js';
+import type { JobSettings, PlannedPause } from '../../contract/job-settings.js';
 import { AGENT_JOB_WORKFLOW, SEARCH_ATTRIBUTES, STATUS_QUERY } from '../../contract/messages.js';
 import type { JobResult, JobStatus } from '../../contract/status.js';
+import type { JobEvent } from '../../contract/timeline.js';
+import { spec } from '../support/spec.js';
 
-export const spec: JobSpec = {
-  id: null,
-  sandbox: {
-    image: 'test',
-    entrypoint: ['agent'],
-    env: {},
-    files: [],
-    resources: { cpu: '1', memory: '512Mi' },
-    persistence: { storageClass: 'local-path', size: '5Gi' },
-  },
-  checkpoint: { port: 8000, path: 'state.json', everyMs: 1000, stallAfterMs: 60_000 },
-};
+export { withSettings } from '../support/spec.js';
 
-const profile = { heartbeatTimeoutMs: 60_000, sliceMs: 3_600_000 };
+export const profile = { heartbeatTimeoutMs: 60_000, sliceMs: 3_600_000 };
 
 export function summary(step: number, status: CheckpointSummary['status'] = 'running'): CheckpointSummary {
   const at = new Date().toISOString();
@@ -86,6 +90,14 @@ export async function nothingHappens(): Promise<never> {
   }
 }
 
+/**
+ * The same for tests in which days pass: time is not skipped while an activity runs, so this one waits for its
+ * next attempt instead.
+ */
+export function nothingHappensForMonths(): never {
+  throw ApplicationFailure.create({ message: 'nothing happened yet', nextRetryDelay: '100 days' });
+}
+
 /** A create that takes until `finish` is called. */
 export function createOnDemand(sandboxId: string) {
   let finish = () => {};
@@ -107,6 +119,21 @@ export type Script = Partial<{
   resumeSandbox: (count: number) => ResumeOutcome | Promise<ResumeOutcome>;
   deleteSandboxes: (count: number) => void | Promise<void>;
   probe: (count: number) => void | Promise<void>;
+  deliverInput: (
+    input: DeliverInputInput,
+    count: number,
+  ) => DeliverInputOutcome | Promise<DeliverInputOutcome>;
+  deliverEvents: (input: DeliverEventsInput) => DeliverEventsOutcome | Promise<DeliverEventsOutcome>;
+  takeSnapshot: (input: TakeSnapshotInput, count: number) => TakeSnapshotOutcome;
+  restoreSnapshot: (input: RestoreSnapshotInput, count: number) => RestoreSnapshotOutcome;
+  collectArtifacts: (input: CollectArtifactsInput) => CollectArtifactsOutcome;
+  checkSettings: (
+    changes: unknown,
+    current: JobSettings,
+  ) => CheckSettingsOutcome | Promise<CheckSettingsOutcome>;
+  recordEvents: (events: readonly JobEvent[]) => void | Promise<void>;
+  /** What the calendar says; needs a window in the settings. */
+  periods: readonly PlannedPause[];
 }>;
 
 /** Scripted activities that keep the record of their calls in their order. */
@@ -116,7 +143,8 @@ export function scripted(script: Script): { readonly activities: Activities; rea
     calls.push(name);
     return calls.filter((call) => call === name).length;
   };
-  const now = () => new Date().toISOString();
+  // The server's clock, not the machine's: time is skipped.
+  const now = () => new Date(Context.current().info.currentAttemptScheduledTimestampMs).toISOString();
   const activities: Activities = {
     async createSandbox() {
       const attempt = count('create');
@@ -145,6 +173,45 @@ export function scripted(script: Script): { readonly activities: Activities; rea
     async probe() {
       const number = count('probe');
       await script.probe?.(number);
+    },
+    async deliverInput(input) {
+      const number = count('deliver input');
+      return script.deliverInput?.(input, number) ?? { kind: 'delivered' };
+    },
+    async deliverEvents(input) {
+      const through = input.events.at(-1)?.seq ?? 0;
+      return script.deliverEvents?.(input) ?? { deliveredThrough: through, gone: false };
+    },
+    async planWindows({ from }) {
+      const periods = (script.periods ?? []).filter(({ end }) => end > from).slice(0, 4);
+      return { periods, plannedUntil: new Date(Date.parse(from) + 400 * 86_400_000).toISOString() };
+    },
+    async checkSettings({ changes, current }) {
+      return (
+        script.checkSettings?.(changes, current) ?? {
+          kind: 'refused',
+          problems: [{ path: '', message: 'no settings in this script' }],
+        }
+      );
+    },
+    checkAnswer,
+    async takeSnapshot(input) {
+      const number = count('snapshot');
+      return script.takeSnapshot?.(input, number) ?? { kind: 'not-taken', message: 'not in this script' };
+    },
+    async restoreSnapshot(input) {
+      const number = count('restore');
+      return script.restoreSnapshot?.(input, number) ?? { kind: 'restored' };
+    },
+    async collectArtifacts(input) {
+      count('collect');
+      return script.collectArtifacts?.(input) ?? { artifacts: [], problems: [] };
+    },
+    async nudgeAgent() {
+      count('nudge');
+    },
+    async recordEvents({ events }) {
+      await script.recordEvents?.(events);
     },
   };
   return { activities, calls };
@@ -228,7 +295,10 @@ function useServer(start: () => Promise<TestWorkflowEnvironment>) {
     });
   }
 
-  return { withJob };
+  /** The server's own time, which skipping moves ahead of the machine's. */
+  const inMs = async (ms: number) => new Date((await env.currentTimeMs()) + ms).toISOString();
+
+  return { withJob, inMs };
 }
 
 async function registerSearchAttributes(env: TestWorkflowEnvironment): Promise<void> {

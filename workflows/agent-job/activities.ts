@@ -1,7 +1,12 @@
 /** The activities of a job with their time limits. Which of them waits for its end when cancelled is decided here. */
 
-import { ActivityCancellationType, type ActivityOptions, proxyActivities } from '@temporalio/workflow';
-import type { Activities, WatchProfile } from '../../contract/activities.js';
+import {
+  ActivityCancellationType,
+  type ActivityOptions,
+  proxyActivities,
+  proxyLocalActivities,
+} from '@temporalio/workflow';
+import type { Activities, LocalActivities, WatchProfile } from '../../contract/activities.js';
 
 /** Errors of a programmer, not of the world: a retry cannot cure them, so the job fails and says so. */
 const PROGRAMMING_ERRORS = ['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError'];
@@ -25,6 +30,49 @@ const TRANSITION: ActivityOptions = {
 
 export const { createSandbox, pauseSandbox, resumeSandbox, deleteSandboxes } =
   proxyActivities<Activities>(TRANSITION);
+
+/** The agent is asked once; whether to ask again is decided by what its checkpoint shows. */
+export const { deliverInput } = proxyActivities<Activities>({
+  startToCloseTimeout: '1 minute',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+});
+
+/** They move files: as long as they make progress they may take their time. */
+export const { takeSnapshot, restoreSnapshot, collectArtifacts } = proxyActivities<Activities>({
+  startToCloseTimeout: '6 hours',
+  heartbeatTimeout: '1 minute',
+  cancellationType: ActivityCancellationType.TRY_CANCEL,
+  retry: {
+    initialInterval: '2 seconds',
+    backoffCoefficient: 2,
+    maximumInterval: '1 minute',
+    maximumAttempts: 10,
+    nonRetryableErrorTypes: PROGRAMMING_ERRORS,
+  },
+});
+
+export const { nudgeAgent } = proxyActivities<Activities>({
+  startToCloseTimeout: '30 seconds',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry: { maximumAttempts: 2 },
+});
+
+/** A receiver that is away for longer misses what happened meanwhile; the event log has it. */
+export const { deliverEvents } = proxyActivities<Activities>({
+  startToCloseTimeout: '10 minutes',
+  scheduleToCloseTimeout: '24 hours',
+  heartbeatTimeout: '1 minute',
+  cancellationType: ActivityCancellationType.TRY_CANCEL,
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '10 minutes' },
+});
+
+/** Computations and one short write: within a workflow task they cost one event and no round trip. */
+export const { planWindows, checkSettings, checkAnswer, recordEvents } =
+  proxyLocalActivities<LocalActivities>({
+    startToCloseTimeout: '10 seconds',
+    retry: { maximumAttempts: 3, initialInterval: '200 milliseconds' },
+  });
 
 /** Asks for ever, ever more rarely; every "not yet" is a failed attempt, which leaves nothing in the history. */
 export const { probe } = proxyActivities<Activities>({

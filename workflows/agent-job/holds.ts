@@ -1,35 +1,42 @@
 /** The job runs exactly while it has no hold. These are the only ways to set and clear one. */
 
-import type { PauseRequest, ResumeRequest } from '../../contract/messages.js';
 import type { Hold, HoldKind } from '../../contract/status.js';
+import type { JobState } from './state.js';
+import { record } from './timeline.js';
 
 export function hasHold(holds: readonly Hold[], kind: HoldKind): boolean {
   return holds.some((hold) => hold.kind === kind);
 }
 
-/** Adds the hold, unless there is one of its kind: the first reason stands, so repeated signals change nothing. */
-export function setHold(holds: readonly Hold[], hold: Hold): Hold[] {
-  return hasHold(holds, hold.kind) ? [...holds] : [...holds, hold];
+/**
+ * Sets the hold. One of its kind that is there stands as it is, so that repeated requests change nothing,
+ * unless the new one ends at another time.
+ */
+export function putHold(state: JobState, hold: Hold, now: string): void {
+  const known = state.holds.find(({ kind }) => kind === hold.kind);
+  if (known !== undefined && known.until === hold.until) return;
+  const since = known?.since ?? hold.since;
+  state.holds = [...state.holds.filter((other) => other !== known), { ...hold, since }];
+  record(state, 'hold-set', `${hold.kind} (${hold.by}): ${hold.reason}`, now);
 }
 
-export function clearHolds(holds: readonly Hold[], kinds: readonly HoldKind[]): Hold[] {
-  return holds.filter((hold) => !kinds.includes(hold.kind));
+export function clearHold(state: JobState, kind: HoldKind, cause: string, now: string): void {
+  if (!hasHold(state.holds, kind)) return;
+  state.holds = state.holds.filter((hold) => hold.kind !== kind);
+  record(state, 'hold-cleared', `${kind}: ${cause}`, now);
+}
+
+/** Clears the holds whose time is over. */
+export function expireHolds(state: JobState, now: string): void {
+  for (const { kind, until } of state.holds) {
+    if (kind !== 'window' && until !== null && until <= now) clearHold(state, kind, 'its time is over', now);
+  }
+}
+
+/** Why the job is held, in words; of several holds all are named. */
+export function causeOf(holds: readonly Hold[]): string {
+  return holds.map(({ kind, by, reason }) => `${kind} (${by}): ${reason}`).join('; ');
 }
 
 /** What a person's `resume` clears. It never touches what other parties hold. */
 export const CLEARED_BY_RESUME: readonly HoldKind[] = ['manual', 'external', 'operator'];
-
-/**
- * Reads a `pause` or `resume` signal. Signals come from anywhere, also from `temporal workflow signal`
- * without input: whatever is missing is filled in, nothing is refused.
- */
-export function readRequest(input: unknown): PauseRequest & ResumeRequest {
-  const fields = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {};
-  return {
-    by: typeof fields.by === 'string' && fields.by !== '' ? fields.by.slice(0, 100) : 'unknown',
-    reason:
-      typeof fields.reason === 'string' && fields.reason !== ''
-        ? fields.reason.slice(0, 300)
-        : 'asked to pause',
-  };
-}

@@ -1,11 +1,18 @@
-/** What the outcomes of activities mean for the state of a job. Pure but for the state that is handed in. */
+/** What the outcomes of transitions mean for the state of a job. Pure but for the state that is handed in. */
 
-import type { CreateOutcome, PauseOutcome, ResumeOutcome, WatchOutcome } from '../../contract/activities.js';
-import type { CheckpointSummary } from '../../contract/checkpoint.js';
-import type { ErrorCode } from '../../contract/errors.js';
-import { clearHolds, setHold } from './holds.js';
+import type {
+  CreateOutcome,
+  DeliverInputOutcome,
+  PauseOutcome,
+  ResumeOutcome,
+} from '../../contract/activities.js';
+import { type End, failed } from './end.js';
+import { causeOf, clearHold } from './holds.js';
 import { switchMeter } from './meter.js';
-import { addReceipt, enterPhase, type JobSandbox, type JobState, warn } from './state.js';
+import { climb, type Trouble } from './recovery.js';
+import { addReceipt, type JobSandbox, type JobState, warn } from './state.js';
+import { enterPhase, record } from './timeline.js';
+import { answerCommand, deliverLater, markDelivered, rejectAnswer } from './waits.js';
 
 /** A transition that keeps failing is given up after so many tries in a row. */
 const MAX_TRIES = 3;
@@ -13,81 +20,26 @@ const MAX_TRIES = 3;
 const FIRST_RETRY_MS = 10_000;
 /** A pause that the sandbox did not follow is asked for again for ever, but ever more rarely. */
 const MAX_RETRY_MS = 5 * 60_000;
-/** Restarts of a stalled agent before the job fails; a changed checkpoint refills the budget. */
-const MAX_BOUNCES = 2;
 
-/** Why a job ends. `null` from the functions below: it goes on. */
-export type End =
-  | { readonly as: 'completed'; readonly result: unknown }
-  | { readonly as: 'cancelled' }
-  | {
-      readonly as: 'failed';
-      readonly code: ErrorCode;
-      readonly message: string;
-      readonly logs: string | null;
-    };
-
-export function failed(code: ErrorCode, message: string, logs: string | null = null): End {
-  return { as: 'failed', code, message, logs };
-}
-
-export function applyCreated(state: JobState, outcome: CreateOutcome, now: string): void {
-  state.sandbox = { id: outcome.sandboxId, state: 'starting', incarnation: 1, profile: outcome.profile };
+export function applyCreated(state: JobState, outcome: CreateOutcome, now: string): JobSandbox {
+  state.starts += 1;
+  const sandbox: JobSandbox = {
+    id: outcome.sandboxId,
+    state: 'starting',
+    incarnation: state.starts,
+    profile: outcome.profile,
+  };
+  state.sandbox = sandbox;
   state.meter = switchMeter(state.meter, 'running', now);
   succeeded(state);
   if (outcome.adopted)
     warn(state, 'The answer to a create was lost; its sandbox was found by its labels and adopted.');
-}
-
-export function applyWatched(
-  state: JobState,
-  sandbox: JobSandbox,
-  outcome: WatchOutcome,
-  now: string,
-): End | null {
-  state.cursor = outcome.cursor;
-  switch (outcome.kind) {
-    case 'slice-over':
-      return null;
-    case 'ready':
-      becomeReady(state, sandbox, now);
-      return null;
-    case 'done': {
-      becomeReady(state, sandbox, now);
-      if (outcome.resultOmittedBytes !== null) {
-        warn(
-          state,
-          `The result has ${outcome.resultOmittedBytes} bytes, too many to be kept in the history; it was left out.`,
-        );
-      }
-      return { as: 'completed', result: outcome.result };
-    }
-    case 'agent-failed':
-      return failed('AGENT_FAILED', outcome.message, outcome.logs);
-    case 'paused-outside':
-      sandbox.state = 'paused';
-      state.holds = setHold(state.holds, {
-        kind: 'external',
-        by: 'unknown',
-        reason: 'the sandbox was paused from outside',
-        since: now,
-        until: null,
-      });
-      state.lastPause = { checkpoint: outcome.cursor.checkpoint };
-      state.meter = switchMeter(state.meter, 'paused', now);
-      enterPhase(state, 'paused', now);
-      return null;
-    case 'lost':
-      return failed('SANDBOX_LOST', outcome.message);
-    case 'exited':
-      return failed('AGENT_EXITED', outcome.message, outcome.logs);
-    case 'stalled':
-      return bounceOrFail(state, outcome);
-  }
+  return sandbox;
 }
 
 export function applyPaused(
   state: JobState,
+  jobId: string,
   sandbox: JobSandbox,
   outcome: PauseOutcome,
   now: string,
@@ -111,31 +63,45 @@ export function applyPaused(
         before: checkpoint,
         after: null,
         regressed: false,
+        drain: outcome.drain ?? null,
+        evidence: outcome.evidence ?? [],
       });
-      state.bouncing = false;
+      if (outcome.drain != null && outcome.drain.kind !== 'drained') {
+        const warning = `The agent was paused without a drain: ${outcome.drain.detail}`;
+        warn(state, warning);
+        record(state, 'warning', warning, now);
+      }
+      const cause = causeOfPause(state);
+      if (state.remedy?.kind === 'bounce') state.remedy = null;
+      if (outcome.snapshot != null) state.snapshot = outcome.snapshot;
       succeeded(state);
-      enterPhase(state, 'paused', now);
+      enterPhase(state, 'paused', cause, now, commandAfter(state, jobId));
       return null;
     }
     case 'unsupported':
       state.pauseUnsupported = true;
-      warn(state, `This deployment cannot pause the sandbox, so the job runs on: ${outcome.message}`);
-      return state.bouncing
-        ? failed('AGENT_STALLED', `The agent stalled and cannot be restarted: ${outcome.message}`)
-        : null;
+      tell(state, `This deployment cannot pause the sandbox, so the job runs on: ${outcome.message}`, now);
+      if (state.remedy?.kind !== 'bounce') return null;
+      state.remedy = null;
+      return climb(
+        state,
+        jobId,
+        stuck(`The agent stalled and cannot be restarted by a pause: ${outcome.message}`),
+        now,
+      );
     case 'still-running':
       tryAgainLater(state, now);
-      warn(state, `A pause was not carried out and will be tried again: ${outcome.message}`);
+      tell(state, `A pause was not carried out and will be tried again: ${outcome.message}`, now);
       return null;
     case 'exited':
-      return failed('AGENT_EXITED', outcome.message, outcome.logs);
     case 'lost':
-      return failed('SANDBOX_LOST', outcome.message);
+      return climb(state, jobId, goneBy(outcome), now);
   }
 }
 
 export function applyResumed(
   state: JobState,
+  jobId: string,
   sandbox: JobSandbox,
   outcome: ResumeOutcome,
   now: string,
@@ -143,9 +109,10 @@ export function applyResumed(
   switch (outcome.kind) {
     case 'running':
       sandbox.state = 'starting';
-      sandbox.incarnation += 1;
+      state.starts += 1;
+      sandbox.incarnation = state.starts;
       sandbox.profile = outcome.profile;
-      state.holds = clearHolds(state.holds, ['external']);
+      clearHold(state, 'external', 'the sandbox runs again', now);
       state.openResume = { requestedAt: outcome.requestedAt, observedAt: outcome.observedAt };
       state.meter = switchMeter(state.meter, 'running', outcome.observedAt);
       // The new process has the whole of `stallAfter` to answer: the clock of the old one does not count.
@@ -154,77 +121,95 @@ export function applyResumed(
       return null;
     case 'not-resumed':
       tryAgainLater(state, now);
-      return state.failuresInARow >= MAX_TRIES ? failed('RESUME_FAILED', outcome.message) : null;
+      if (state.failuresInARow < MAX_TRIES) return null;
+      return climb(
+        state,
+        jobId,
+        { kind: 'lost', code: 'RESUME_FAILED', message: outcome.message, logs: null },
+        now,
+      );
     case 'exited':
-      return failed('AGENT_EXITED', outcome.message, outcome.logs);
     case 'lost':
-      return failed('SANDBOX_LOST', outcome.message);
+      return climb(state, jobId, goneBy(outcome), now);
   }
+}
+
+/** The sandbox is given up; the next create is a new one. */
+export function applyDiscarded(state: JobState, now: string): void {
+  state.openRebuild = { before: state.cursor?.checkpoint ?? state.lastPause?.checkpoint ?? null };
+  state.openResume = null;
+  state.sandbox = null;
+  state.remedy = null;
+  state.pauseUnsupported = false;
+  // The new one has the whole of `stallAfter` to answer.
+  if (state.cursor !== null) state.cursor = { ...state.cursor, unchangedSince: now, unreadableReads: 0 };
+  clearHold(state, 'external', 'the sandbox was given up', now);
+  state.meter = switchMeter(state.meter, null, now);
+  succeeded(state);
+}
+
+/** The workspace could not be put back: this sandbox is of no use. */
+export function applyNotRestored(state: JobState, jobId: string, why: string, now: string): End | null {
+  const message = `The workspace was not restored from its snapshot: ${why}`;
+  return climb(state, jobId, { kind: 'lost', code: 'SANDBOX_LOST', message, logs: null }, now);
 }
 
 /** The sandbox did not start although the API answered. Tried again, boundedly. */
 export function applyStartFailed(state: JobState, message: string, now: string): End | null {
   tryAgainLater(state, now);
-  warn(state, `The sandbox did not start: ${message}`);
+  tell(state, `The sandbox did not start: ${message}`, now);
   return state.failuresInARow >= MAX_TRIES ? failed('SANDBOX_START_FAILED', message) : null;
 }
 
-function becomeReady(state: JobState, sandbox: JobSandbox, now: string): void {
-  enterPhase(state, 'running', now);
-  if (sandbox.state === 'running') return;
-  sandbox.state = 'running';
-  if (state.openResume === null) return;
-  const before = state.lastPause?.checkpoint ?? null;
-  const after = state.cursor?.checkpoint ?? null;
-  const regressed = isBehind(after, before);
-  addReceipt(state, {
-    kind: 'resume',
-    incarnation: sandbox.incarnation,
-    cause: [],
-    requestedAt: state.openResume.requestedAt,
-    observedAt: state.openResume.observedAt,
-    readyAt: after?.readAt ?? now,
-    before,
-    after,
-    regressed,
-  });
-  state.openResume = null;
-  if (regressed) {
-    warn(
-      state,
-      `Work was lost over the pause: the agent was at ${place(before)} and came back at ${place(after)}.`,
-    );
+export function applyDelivered(
+  state: JobState,
+  jobId: string,
+  outcome: DeliverInputOutcome,
+  now: string,
+): void {
+  switch (outcome.kind) {
+    case 'delivered':
+      markDelivered(state, now);
+      break;
+    case 'refused':
+      rejectAnswer(state, jobId, outcome.message, now);
+      break;
+    case 'no-answer':
+      deliverLater(state, now);
+      break;
   }
 }
 
-/** The later checkpoint stands before the earlier one: by step, or by progress where there are no steps. */
-function isBehind(later: CheckpointSummary | null, earlier: CheckpointSummary | null): boolean {
-  if (later === null || earlier === null) return false;
-  if (later.step !== null && earlier.step !== null) return later.step < earlier.step;
-  return later.progress !== null && earlier.progress !== null && later.progress < earlier.progress;
+/** The command that ends a pause, where a person has to. */
+function commandAfter({ holds }: JobState, jobId: string): string | null {
+  if (holds.some(({ kind }) => kind === 'input')) return answerCommand(jobId);
+  if (holds.some(({ kind }) => kind === 'budget')) return `longhaul configure ${jobId} --file job.yaml`;
+  return holds.length === 0 ? null : `longhaul resume ${jobId}`;
 }
 
-function place(checkpoint: CheckpointSummary | null): string {
-  if (checkpoint?.step != null) return `step ${checkpoint.step}`;
-  return checkpoint?.progress != null ? `${Math.round(checkpoint.progress * 100)} %` : 'an unknown step';
+function tell(state: JobState, warning: string, now: string): void {
+  warn(state, warning);
+  record(state, 'warning', warning, now);
 }
 
-function bounceOrFail(state: JobState, stall: Extract<WatchOutcome, { kind: 'stalled' }>): End | null {
-  const digest = stall.cursor.checkpoint?.digest ?? null;
-  const before = state.bounces.digest === digest ? state.bounces.withoutProgress : 0;
-  if (before >= MAX_BOUNCES || state.pauseUnsupported) {
-    const code = stall.why === 'unreadable' ? 'CHECKPOINT_UNREADABLE' : 'AGENT_STALLED';
-    return failed(
-      code,
-      `${stall.message} The agent was restarted ${before} times without progress.`,
-      stall.logs,
-    );
-  }
-  state.bounces = { withoutProgress: before + 1, digest };
-  state.restarts += 1;
-  state.bouncing = true;
-  warn(state, `${stall.message} The agent was restarted.`);
-  return null;
+/** Why the sandbox is paused, in words. */
+export function causeOfPause(state: JobState): string {
+  return state.remedy?.kind === 'bounce' ? 'to start the agent anew' : causeOf(state.holds);
+}
+
+/** The trouble of an outcome that says that the sandbox or its process is gone. */
+export function goneBy(
+  outcome:
+    | { readonly kind: 'exited'; readonly message: string; readonly logs: string | null }
+    | { readonly kind: 'lost'; readonly message: string },
+): Trouble {
+  return outcome.kind === 'exited'
+    ? { kind: 'exited', code: 'AGENT_EXITED', message: outcome.message, logs: outcome.logs }
+    : { kind: 'lost', code: 'SANDBOX_LOST', message: outcome.message, logs: null };
+}
+
+function stuck(message: string): Trouble {
+  return { kind: 'stuck', code: 'AGENT_STALLED', message, logs: null };
 }
 
 function tryAgainLater(state: JobState, now: string): void {

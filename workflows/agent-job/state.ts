@@ -5,8 +5,19 @@
 
 import type { WatchCursor, WatchProfile } from '../../contract/activities.js';
 import type { CheckpointSummary } from '../../contract/checkpoint.js';
-import type { Hold, JobFailure, Phase, Receipt } from '../../contract/status.js';
+import {
+  DEFAULT_SETTINGS,
+  type JobSettings,
+  type LimitName,
+  type WindowPlan,
+} from '../../contract/job-settings.js';
+import type { JobSpec, RecoverySpec } from '../../contract/job-spec.js';
+import type { Artifact, Hold, JobFailure, Phase, Receipt, SnapshotRef } from '../../contract/status.js';
+import { type Ladder, ON_THE_GROUND, type Remedy } from './ladder.js';
 import { type Meter, newMeter } from './meter.js';
+import { newTimeline, type Timeline } from './timeline.js';
+import type { AgentWait, Answer } from './waits.js';
+import { spreadOf } from './windows.js';
 
 export interface JobSandbox {
   readonly id: string;
@@ -23,7 +34,21 @@ export interface JobState {
   phaseSince: string;
   /** The phase that the search attribute shows. */
   shownPhase: Phase;
+  settings: JobSettings;
   holds: Hold[];
+  /** The next pauses by the calendar; `null` until they were computed. */
+  plan: WindowPlan | null;
+  /** Where this job stands among those that share its windows: 0 to 1. */
+  readonly spread: number;
+  /** The windows do not hold the job before this time, since somebody resumed it in one. */
+  overrideUntil: string | null;
+  /** Limits that somebody let the job pass, and limits whose coming was told. */
+  waived: LimitName[];
+  warnedOf: LimitName[];
+  /** What the agent waits for. */
+  wait: AgentWait | null;
+  /** An answer that the agent has not yet taken. */
+  answer: Answer | null;
   sandbox: JobSandbox | null;
   /** How many creates were begun: the fence between a lost create and the next. */
   epoch: number;
@@ -34,12 +59,26 @@ export interface JobState {
   /** A resume that waits for the agent's first good answer. */
   openResume: { requestedAt: string; observedAt: string } | null;
   receipts: Receipt[];
+  timeline: Timeline;
+  /** For each URL of `notify`: the last event that needs not be delivered to it any more. */
+  deliveredThrough: Record<string, number>;
   meter: Meter;
   restarts: number;
-  /** Bounces since the checkpoint last changed, and the digest that they did not change. */
-  bounces: { withoutProgress: number; digest: string | null };
-  /** The sandbox is to be paused and resumed at once, to give the agent a new start. */
-  bouncing: boolean;
+  readonly recovery: RecoverySpec;
+  readonly canNudge: boolean;
+  ladder: Ladder;
+  /** The step of recovery that is due. */
+  remedy: Remedy | null;
+  /** The operator hold waits for a person, not for the API. */
+  parked: boolean;
+  /** How often the agent's process has been started. */
+  starts: number;
+  snapshot: SnapshotRef | null;
+  snapshotTriedAt: string | null;
+  /** A sandbox that was made anew has not answered yet; its agent is compared with this checkpoint. */
+  openRebuild: { before: CheckpointSummary | null } | null;
+  artifacts: readonly Artifact[];
+  kept: { readonly sandboxId: string; readonly until: string } | null;
   /** Failures in a row of the transition that is due; reset when it succeeds. */
   failuresInARow: number;
   /** No transition before this time; `null` when nothing has to be waited for. */
@@ -54,24 +93,43 @@ export interface JobState {
 const RECEIPTS_KEPT = 20;
 const WARNINGS_KEPT = 10;
 
-export function newJobState(now: string): JobState {
+export function newJobState(jobId: string, spec: JobSpec, now: string): JobState {
   return {
     startedAt: now,
     endedAt: null,
     phase: 'scheduled',
     phaseSince: now,
     shownPhase: 'scheduled',
+    settings: spec.settings ?? DEFAULT_SETTINGS,
     holds: [],
+    plan: null,
+    spread: spreadOf(jobId),
+    overrideUntil: null,
+    waived: [],
+    warnedOf: [],
+    wait: null,
+    answer: null,
     sandbox: null,
     epoch: 0,
     cursor: null,
     lastPause: null,
     openResume: null,
     receipts: [],
+    timeline: newTimeline(),
+    deliveredThrough: {},
     meter: newMeter(now),
     restarts: 0,
-    bounces: { withoutProgress: 0, digest: null },
-    bouncing: false,
+    recovery: spec.recovery ?? { onLost: 'fail', onStuck: 'fail' },
+    canNudge: spec.nudge != null,
+    ladder: ON_THE_GROUND,
+    remedy: null,
+    parked: false,
+    starts: 0,
+    snapshot: null,
+    snapshotTriedAt: null,
+    openRebuild: null,
+    artifacts: [],
+    kept: null,
     failuresInARow: 0,
     retryAt: null,
     pauseUnsupported: false,
@@ -79,12 +137,6 @@ export function newJobState(now: string): JobState {
     result: null,
     failure: null,
   };
-}
-
-export function enterPhase(state: JobState, phase: Phase, now: string): void {
-  if (state.phase === phase) return;
-  state.phase = phase;
-  state.phaseSince = now;
 }
 
 export function addReceipt(state: JobState, receipt: Receipt): void {

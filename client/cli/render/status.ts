@@ -2,7 +2,7 @@
 
 import type { CheckpointSummary } from '../../../contract/checkpoint.js';
 import { formatDuration } from '../../../contract/quantities.js';
-import type { Hold, JobFailure, JobStatus, Receipt } from '../../../contract/status.js';
+import type { Hold, JobFailure, JobStatus, LimitUse, Receipt } from '../../../contract/status.js';
 import type { Paint } from '../context.js';
 import { paintPhase } from './phase.js';
 import { ago, bar, indent, oneLine, percent, printable, table, timeSince } from './text.js';
@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 const RESULT_MAX_CHARS = 2000;
 
 export function renderStatus(status: JobStatus, nowMs: number, paint: Paint): string {
-  const { hours, sandbox, verdict, waitingFor, checkpoint } = status;
+  const { sandbox, verdict, waitingFor, checkpoint } = status;
   const facts: [string, string][] = [];
   if (waitingFor !== null) {
     facts.push([
@@ -32,12 +32,11 @@ export function renderStatus(status: JobStatus, nowMs: number, paint: Paint): st
   if (sandbox !== null) {
     facts.push(['sandbox', `${sandbox.id}  ${sandbox.state}  incarnation ${sandbox.incarnation}`]);
   }
-  facts.push([
-    'time',
-    (['running', 'paused', 'provisioning'] as const)
-      .map((kind) => `${kind} ${hours[kind] === 0 ? '0s' : formatDuration(hours[kind] * HOUR_MS)}`)
-      .join(' · '),
-  ]);
+  facts.push(['time', renderTimes(status)]);
+  const { limits, nextEdge, overrideUntil } = status;
+  if (limits.length > 0) facts.push(['limits', limits.map((use) => renderLimit(use, paint)).join(' · ')]);
+  if (overrideUntil !== null) facts.push(['override', `runs in spite of its windows until ${overrideUntil}`]);
+  if (nextEdge !== null) facts.push(['calendar', `${nextEdge.does}s at ${nextEdge.at}`]);
   if (status.restarts > 0) facts.push(['restarts', String(status.restarts)]);
   facts.push(['started', `${status.startedAt} ${paint.dim(`(${ago(status.startedAt, nowMs)})`)}`]);
   if (status.endedAt !== null)
@@ -64,6 +63,22 @@ export function renderStatus(status: JobStatus, nowMs: number, paint: Paint): st
     blocks.push(section('result', renderResult(status.result, status.id), paint));
   }
   return blocks.join('\n');
+}
+
+function renderTimes({ hours, cost }: JobStatus): string {
+  const time = (kind: keyof typeof hours) =>
+    `${kind} ${hours[kind] === 0 ? '0s' : formatDuration(hours[kind] * HOUR_MS)}`;
+  return [
+    ...(['running', 'paused', 'provisioning'] as const).map(time),
+    ...(hours.wasted > 0 ? [time('wasted')] : []),
+    ...(cost === null ? [] : [`${cost.amount} ${cost.currency}`]),
+  ].join(' · ');
+}
+
+function renderLimit({ name, used, limit, waived }: LimitUse, paint: Paint): string {
+  const share = `${name} ${Math.floor(used * 100)} % of ${limit}`;
+  if (waived) return `${share} (waived)`;
+  return used >= 0.8 ? paint.yellow(share) : share;
 }
 
 export function renderFailure({ code, message, logs }: JobFailure, paint: Paint): string {

@@ -20,6 +20,7 @@ const AGENT = new URL('../support/counting-agent.mjs', import.meta.url);
 
 export interface World {
   readonly stack: Dev.Stack;
+  readonly stateDir: string;
   readonly longhaul: Longhaul;
   readonly api: SandboxApi;
 }
@@ -35,10 +36,12 @@ export function useStack(): World {
       ...process.env,
       PATH: `${dirname(inject('temporalCli'))}:${process.env.PATH}`,
       LONGHAUL_HOME: stateDir,
+      HOOK_SECRET: 'a-secret-for-hooks',
     };
+    world.stateDir = stateDir;
     world.stack = await startStack({ stateDir, env, log: () => {} });
-    const { temporal, sandboxApi } = world.stack.session;
-    world.longhaul = await Longhaul.connect({ address: temporal.address, env: {} });
+    const { temporal, sandboxApi, store } = world.stack.session;
+    world.longhaul = await Longhaul.connect({ address: temporal.address, env: { LONGHAUL_STORE: store } });
     world.api = connectSandboxApi({
       apiUrl: sandboxApi.url,
       apiKey: sandboxApi.apiKey,

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeleteInput, DeleteOutcome } from '../contract/activities.js';
 import type { Dependencies } from './dependencies.js';
+import { readEvidence, saveEvidence } from './evidence.js';
 import { later } from './failures.js';
 import { heartbeatWhile } from './heartbeats.js';
 import { ownerLabels } from './labels.js';
@@ -14,10 +15,16 @@ const SETTLE_MS = 10_000;
 const GONE_DEADLINE_MS = 90_000;
 const POLL_MS = 500;
 
-export function deleteSandboxesWith({ api, watches }: Dependencies) {
-  return async function deleteSandboxes({ owner, sandboxId }: DeleteInput): Promise<DeleteOutcome> {
+export function deleteSandboxesWith({ api, watches, store }: Dependencies) {
+  return async function deleteSandboxes({ owner, sandboxId, evidence }: DeleteInput): Promise<DeleteOutcome> {
     if (sandboxId !== null) watches.stop(sandboxId);
-    return heartbeatWhile(deleteAll());
+    return heartbeatWhile(saveThenDelete());
+
+    async function saveThenDelete(): Promise<DeleteOutcome> {
+      if (sandboxId !== null && evidence !== undefined)
+        await saveEvidence(store, owner, evidence, await readEvidence(api, sandboxId));
+      return deleteAll();
+    }
 
     async function deleteAll(): Promise<DeleteOutcome> {
       const deleted = await removeAll(api, ownerLabels(owner), sandboxId);

@@ -9,7 +9,7 @@ const LOG_TAIL_LINES = 50;
 /** Kept small, since it travels in a history. */
 const LOG_TAIL_CHARS = 8 * 1024;
 /** A pause must not wait long for what is only there to be read later. */
-const SAVE_LIMIT_MS = 2000;
+const READ_LIMIT_MS = 2000;
 const KINDS = ['logs', 'events', 'inspect'] as const;
 
 /** The last lines that the sandbox logged; `null` where none can be had. Never fails. */
@@ -22,31 +22,36 @@ export async function tailEvents(api: SandboxApi, sandboxId: string): Promise<st
   return tail(await api.diagnostics(sandboxId, 'events').catch(() => ''));
 }
 
+/** Logs, events and inspection, as far as they could be had. */
+export type Evidence = Readonly<Partial<Record<(typeof KINDS)[number], string>>>;
+
+/** Reads what vanishes with the pod. Never fails, and gives up what cannot be had within two seconds. */
+export async function readEvidence(api: SandboxApi, sandboxId: string): Promise<Evidence> {
+  const signal = AbortSignal.timeout(READ_LIMIT_MS);
+  const texts = await Promise.all(
+    KINDS.map(async (kind) => [kind, await api.diagnostics(sandboxId, kind, { signal }).catch(() => '')]),
+  );
+  return Object.fromEntries(texts.filter(([, text]) => text !== ''));
+}
+
 /**
- * Puts logs, events and inspection into the store, before they vanish with the pod. Never fails, and gives
- * up what cannot be had within two seconds.
+ * Puts it into the store. Never fails.
  * @param name of the moment, e.g. `3-pause`.
  * @returns the keys of what was saved.
  */
 export async function saveEvidence(
-  api: SandboxApi,
   store: Store,
   owner: Ownership,
-  sandboxId: string,
   name: string,
+  evidence: Evidence,
 ): Promise<string[]> {
-  const signal = AbortSignal.timeout(SAVE_LIMIT_MS);
   const saved = await Promise.all(
-    KINDS.map(async (kind) => {
-      try {
-        const text = await api.diagnostics(sandboxId, kind, { signal });
-        if (text === '') return [];
-        const key = `${jobPrefix(owner)}evidence/${name}-${kind}.txt`;
-        await store.put(key, text, signal);
-        return [key];
-      } catch {
-        return [];
-      }
+    Object.entries(evidence).map(async ([kind, text]) => {
+      const key = `${jobPrefix(owner)}evidence/${name}-${kind}.txt`;
+      return store.put(key, text).then(
+        () => [key],
+        () => [],
+      );
     }),
   );
   return saved.flat();

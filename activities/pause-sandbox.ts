@@ -8,7 +8,7 @@ import type { CheckpointSummary } from '../contract/checkpoint.js';
 import type { Dependencies } from './dependencies.js';
 import { drain } from './drain.js';
 import { driveState } from './drive-state.js';
-import { saveEvidence, tailLogs } from './evidence.js';
+import { readEvidence, saveEvidence, tailLogs } from './evidence.js';
 import { heartbeatWhile } from './heartbeats.js';
 import { readCheckpoint } from './watch/read-checkpoint.js';
 
@@ -25,18 +25,20 @@ export function pauseSandboxWith({ api, watches, store }: Dependencies) {
     watches.stop(sandbox.id);
     const drained =
       input.drain == null ? null : await heartbeatWhile(drain(api, sandbox, input.drain), DRAINING);
-    const moment = `${sandbox.incarnation}-pause`;
-    const [checkpoint, evidence] = await Promise.all([
+    const [checkpoint, found] = await Promise.all([
       lastCheckpoint(),
-      owner === undefined ? [] : saveEvidence(api, store, owner, sandbox.id, moment),
+      owner === undefined ? {} : readEvidence(api, sandbox.id),
     ]);
-    const driven = await driveState(api, sandbox.id, {
-      from: 'Running',
-      to: 'Paused',
-      ask: () => api.pause(sandbox.id),
-      deadlineMs: PAUSE_DEADLINE_MS,
-      beat: PAUSING,
-    });
+    const [driven, evidence] = await Promise.all([
+      driveState(api, sandbox.id, {
+        from: 'Running',
+        to: 'Paused',
+        ask: () => api.pause(sandbox.id),
+        deadlineMs: PAUSE_DEADLINE_MS,
+        beat: PAUSING,
+      }),
+      owner === undefined ? [] : saveEvidence(store, owner, `${sandbox.incarnation}-pause`, found),
+    ]);
     switch (driven.kind) {
       case 'reached': {
         const { requestedAt, observedAt } = driven;

@@ -1,5 +1,6 @@
 /** `windows preview`: what the windows of a spec mean, before anything is submitted. */
 
+import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { isZoneDataOld, previewPauses, zoneData } from '../../calendar/index.js';
@@ -25,8 +26,8 @@ export function addWindowsCommands(program: Command, context: CliContext): void 
     .command('windows')
     .description('the windows in which jobs are paused')
     .command('preview')
-    .description('the coming pauses of a job spec, in local time and UTC')
-    .argument('<spec>', 'YAML or JSON file; only its pauseWindows and runWindows are read')
+    .description('the coming pauses of a job spec or of a live job, in local time and UTC')
+    .argument('<spec or id>', 'YAML or JSON file, of which only the windows are read; else the ID of a job')
     .option('-n, --next <count>', 'at most so many pauses', countArgument, DEFAULT_COUNT)
     .option('--from <instant>', 'as of this time instead of now, e.g. 2026-10-24T12:00:00Z', instantArgument)
     .addOption(jsonOption())
@@ -34,17 +35,19 @@ export function addWindowsCommands(program: Command, context: CliContext): void 
       'after',
       examples(
         'longhaul windows preview job.yaml',
+        'longhaul windows preview image-audit',
         'longhaul windows preview job.yaml --next 3 --from 2026-10-24T12:00:00+02:00',
         "longhaul windows preview job.yaml --json | jq -r '.[].start'",
       ),
     )
-    .action(async (file: string, { next, from = new Date().toISOString(), json }: PreviewOptions) => {
-      const rules = await readWindows(file, from);
+    .action(async (of: string, { next, from = new Date().toISOString(), json }: PreviewOptions) => {
+      const rules =
+        existsSync(of) || /\.(ya?ml|json)$/.test(of) ? await readWindows(of, from) : await windowsOf(of);
       const pauses = previewPauses(rules, from, next);
       if (json) context.printJson(pauses);
       else if (rules.pauseWindows.length + rules.runWindows.length === 0) {
-        context.note(`${file} has no pauseWindows and no runWindows, so no window pauses its job.`);
-      } else if (pauses.length === 0) context.note(`No window of ${file} pauses its job from ${from} on.`);
+        context.note(`${of} has no pauseWindows and no runWindows, so no window pauses its job.`);
+      } else if (pauses.length === 0) context.note(`No window of ${of} pauses its job from ${from} on.`);
       else context.print(renderPauses(pauses, zoneData(), context.paint));
       if (isZoneDataOld(Date.now())) {
         context.note(
@@ -52,6 +55,10 @@ export function addWindowsCommands(program: Command, context: CliContext): void 
         );
       }
     });
+
+  function windowsOf(jobId: string): Promise<WindowRules> {
+    return context.withLonghaul(({ jobs }) => jobs.get(jobId).settings());
+  }
 }
 
 const documentWithWindows = z.looseObject(

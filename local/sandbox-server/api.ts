@@ -5,9 +5,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseCreateRequest } from './create-request.js';
 import { diagnostics } from './diagnostics.js';
 import { ApiError, RequestShapeError, RouteError } from './errors.js';
+import type { Disturbed } from './faults/apply.js';
+import type { Faults } from './faults/faults.js';
+import { FAULTS_PATH, handleFaultsRequest } from './faults/route.js';
+import { create, pause, relabel, renew, resume } from './lifecycle.js';
 import { type ProxyTarget, proxy } from './proxy.js';
 import { parsePort, Query } from './query.js';
 import { readJson, send, sendJson } from './respond.js';
+import { parseRoute, proxyTarget, type Route } from './route.js';
 import type { Sandboxes } from './sandboxes.js';
 import { listView, sandboxView } from './views.js';
 
@@ -18,23 +23,16 @@ const PROXY_METHODS = 'GET, DELETE, POST, PATCH, PUT';
 export interface ApiOptions {
   readonly sandboxes: Sandboxes;
   readonly apiKey: string;
+  readonly faults: Faults | null;
   /** `host:port` of the gateway. */
   readonly gatewayAddress: string;
-}
-
-interface Route {
-  /** `/v1` or nothing. */
-  readonly version: string;
-  readonly segments: readonly string[];
-  /** The path without the version. */
-  readonly path: string;
-  readonly search: string;
 }
 
 export async function handleApiRequest(
   options: ApiOptions,
   request: IncomingMessage,
   response: ServerResponse,
+  disturbed: Disturbed,
 ): Promise<void> {
   const route = parseRoute(request.url ?? '/');
   const { segments, version, path, search } = route;
@@ -45,6 +43,9 @@ export async function handleApiRequest(
     return only(method, 'GET', () => sendJson(response, 200, { version: UPSTREAM_VERSION }));
   }
   checkApiKey(options.apiKey, request.headers['open-sandbox-api-key']);
+  if (options.faults !== null && path === FAULTS_PATH) {
+    return await handleFaultsRequest(options.faults, request, response);
+  }
   const target = proxyTarget(route);
   if (target !== null) {
     if (!PROXY_METHODS.split(', ').includes(method)) {
@@ -57,7 +58,7 @@ export async function handleApiRequest(
     return send(response, 307, '', { location });
   }
   if (segments[0] !== 'sandboxes') throw new RouteError(404, 'Not Found');
-  await handleSandboxes(options, route, request, response);
+  await handleSandboxes(options, route, request, response, disturbed);
 }
 
 /** Where an upgrade request leads to. @throws ApiError, RouteError when it leads nowhere. */
@@ -73,6 +74,7 @@ async function handleSandboxes(
   { segments, version, search }: Route,
   request: IncomingMessage,
   response: ServerResponse,
+  { reader, trouble }: Disturbed,
 ): Promise<void> {
   const { method = 'GET' } = request;
   const query = new Query(search);
@@ -81,31 +83,37 @@ async function handleSandboxes(
   switch (pattern.filter((part) => part !== undefined && part !== '').join('/')) {
     case '':
       if (method === 'POST') {
-        const record = await sandboxes.create(parseCreateRequest(await readJson(request)));
-        return sendJson(response, 202, sandboxView(record));
+        const record = await create(sandboxes, parseCreateRequest(await readJson(request)), trouble);
+        return sendJson(response, 202, sandboxView(reader.show(record)));
       }
-      return only(method, 'POST, GET', () => sendJson(response, 200, listView(sandboxes.list(), query)));
+      return only(method, 'POST, GET', () => sendJson(response, 200, listView(reader.list(), query)));
     case '{id}':
       if (method === 'DELETE') {
         await sandboxes.delete(id!);
         return send(response, 204, '');
       }
-      return only(method, 'GET, DELETE', () => sendJson(response, 200, sandboxView(sandboxes.get(id!))));
+      return only(method, 'GET, DELETE', () => sendJson(response, 200, sandboxView(reader.get(id!))));
     case '{id}/pause':
     case '{id}/resume':
       return await only(method, 'POST', async () => {
-        await (verb === 'pause' ? sandboxes.pause(id!) : sandboxes.resume(id!));
+        await (verb === 'pause' ? pause : resume)(sandboxes, id!, trouble);
         send(response, 202, '');
       });
     case '{id}/renew-expiration':
       return await only(method, 'POST', async () => {
         const expiresAt = parseExpiry(await readJson(request));
-        sandboxes.renew(id!, expiresAt);
+        renew(sandboxes, id!, expiresAt);
         sendJson(response, 200, { expiresAt: expiresAt.toISOString() });
+      });
+    case '{id}/metadata':
+      return await only(method, 'PATCH', async () => {
+        const record = relabel(sandboxes, id!, await readJson(request));
+        sendJson(response, 200, sandboxView(reader.show(record)));
       });
     case '{id}/endpoints/{}':
       return only(method, 'GET', () => {
         const port = parsePort(argument!);
+        refuseSignedRoute(query);
         sandboxes.get(id!);
         if (query.first('use_server_proxy') === 'true') {
           const endpoint = `${request.headers.host}${version}/sandboxes/${id}/proxy/${port}`;
@@ -123,29 +131,6 @@ async function handleSandboxes(
     default:
       throw new RouteError(404, 'Not Found');
   }
-}
-
-function parseRoute(url: string): Route {
-  const end = url.indexOf('?');
-  const [full, search] = end === -1 ? [url, ''] : [url.slice(0, end), url.slice(end)];
-  const version = /^\/v1(?=\/|$)/.exec(full)?.[0] ?? '';
-  const path = full.slice(version.length);
-  return { version, path, search, segments: path.split('/').slice(1) };
-}
-
-/** Read late (`() => …`), because a method that is not allowed is refused before a bad port is. */
-function proxyTarget({ version, segments, path, search }: Route): (() => ProxyTarget) | null {
-  const [root, id, verb, port] = segments;
-  if (root !== 'sandboxes' || verb !== 'proxy' || id === undefined || port === undefined) return null;
-  const prefix = `/sandboxes/${id}/proxy/${port}`;
-  const rest = path.slice(prefix.length) || '/';
-  return () => ({
-    id,
-    port: parsePort(port),
-    path: rest + search,
-    prefix: version + prefix,
-    isGateway: false,
-  });
 }
 
 function only<T>(method: string, allow: string, handle: () => T): T {
@@ -166,11 +151,24 @@ function checkApiKey(expected: string, given: string | string[] | undefined): vo
   }
 }
 
+function refuseSignedRoute(query: Query): void {
+  if (query.first('expires') === null) return;
+  if (query.first('use_server_proxy') === 'true') {
+    const message =
+      'use_server_proxy cannot be combined with expires; signed endpoints require the gateway route.';
+    throw new ApiError(400, 'SANDBOX::INVALID_PARAMETER', message);
+  }
+  const message = 'Signed routes (expires parameter) are not supported by local sandboxes.';
+  throw new ApiError(400, 'SANDBOX::API_NOT_SUPPORTED', message);
+}
+
 function parseExpiry(body: unknown): Date {
   const text = (body as { expiresAt?: unknown } | null)?.expiresAt;
   const loc = ['body', 'expiresAt'];
   if (text === undefined) throw new RequestShapeError([{ type: 'missing', loc, msg: 'Field required' }]);
-  const expiresAt = new Date(typeof text === 'string' ? text : Number.NaN);
+  // A time without a zone is meant as UTC.
+  const isLocal = typeof text === 'string' && /T[\d:.]+$/.test(text);
+  const expiresAt = new Date(typeof text === 'string' ? `${text}${isLocal ? 'Z' : ''}` : Number.NaN);
   if (Number.isNaN(expiresAt.getTime())) {
     throw new RequestShapeError([
       { type: 'datetime_from_date_parsing', loc, msg: 'Input should be a valid datetime or date' },

@@ -8,6 +8,7 @@ import { readText } from './processes.js';
 const MOUNT = '/sys/fs/cgroup';
 const PARENT = 'longhaul';
 const CONTROLLERS = ['memory', 'cpu', 'pids'];
+const FREEZER = 'freezer';
 const CPU_PERIOD_US = 100_000;
 /** The kernel's own lower bound for a quota. */
 const MIN_QUOTA_US = 1000;
@@ -112,7 +113,14 @@ export function hadOutOfMemoryKill(version: CgroupVersion, id: string): boolean 
 
 function foldersOf(version: CgroupVersion, id: string): string[] {
   if (version === 2) return [join(MOUNT, PARENT, id)];
-  return CONTROLLERS.map((controller) => join(MOUNT, controller, PARENT, id));
+  // Those without a freezer can still be limited.
+  const freezer = existsSync(join(MOUNT, FREEZER, 'cgroup.procs')) ? [FREEZER] : [];
+  return [...CONTROLLERS, ...freezer].map((controller) => join(MOUNT, controller, PARENT, id));
+}
+
+/** Where a sandbox's processes can be frozen; there may be no such folder. */
+export function freezerFolder(version: CgroupVersion, id: string): string {
+  return version === 2 ? join(MOUNT, PARENT, id) : join(MOUNT, FREEZER, PARENT, id);
 }
 
 function set(folder: string, file: string, value: number | string): void {

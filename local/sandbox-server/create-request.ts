@@ -4,15 +4,14 @@ import { z } from 'zod';
 import { parseCpuCores, parseSizeBytes } from '../../contract/quantities.js';
 import type { ResourceLimits } from './cgroups.js';
 import { ApiError, type FieldIssue, RequestShapeError } from './errors.js';
+import { checkMetadata } from './labels.js';
+import { type Volume, volumesSchema, workspaceVolume } from './volumes.js';
 
 /** Upstream's default for a container (`PIDs Limit` in its inspect). */
 const MAX_PROCESSES = 512;
 const MIN_TIMEOUT_SECONDS = 60;
 /** MAX_ARG_STRLEN of Linux. */
 const MAX_STRING_BYTES = 131_072;
-const RESERVED_PREFIX = 'opensandbox.io/';
-const LABEL = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const LABEL_PREFIX = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 /** Others cannot be handed on by a shell. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -25,7 +24,10 @@ const bodySchema = z.object({
   metadata: strings.optional(),
   extensions: strings.optional(),
   timeout: z.int().min(MIN_TIMEOUT_SECONDS).nullish(),
-  volumes: z.array(z.object({ mountPath: z.string(), pvc: z.unknown() })).optional(),
+  volumes: volumesSchema.nullish(),
+  snapshotId: z.string().nullish(),
+  poolRef: z.unknown().optional(),
+  secureAccess: z.boolean().nullish(),
 });
 
 export interface SandboxSpec {
@@ -36,6 +38,8 @@ export interface SandboxSpec {
   readonly metadata: Readonly<Record<string, string>>;
   /** Whether /workspace outlives a pause. */
   readonly persistent: boolean;
+  /** What is mounted at /workspace; `null`: a folder of its own. */
+  readonly volume: Volume | null;
   /** From creation to deletion, paused or not; `null`: never. */
   readonly timeoutSeconds: number | null;
 }
@@ -47,6 +51,7 @@ export function parseCreateRequest(body: unknown): SandboxSpec {
   const parsed = bodySchema.safeParse(body);
   if (!parsed.success) throw new RequestShapeError(parsed.error.issues.map((issue) => toIssue(issue, body)));
   const { image, entrypoint, resourceLimits, env = {}, metadata = {}, extensions, timeout } = parsed.data;
+  refuseUnsupported(parsed.data);
   if (image === undefined) throw refused('Exactly one of image or snapshotId must be provided.');
   if (entrypoint === undefined) throw refused('Entrypoint is required when image is provided.');
   if (resourceLimits === undefined) {
@@ -61,6 +66,7 @@ export function parseCreateRequest(body: unknown): SandboxSpec {
   }
   checkStrings([...entrypoint, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)]);
   checkMetadata(metadata);
+  const volume = workspaceVolume(parsed.data.volumes ?? []);
   return {
     image: { uri: image.uri },
     entrypoint,
@@ -71,11 +77,24 @@ export function parseCreateRequest(body: unknown): SandboxSpec {
     },
     env,
     metadata,
-    persistent:
-      extensions?.persistence === 'true' ||
-      (parsed.data.volumes ?? []).some((volume) => volume.mountPath === '/workspace' && volume.pvc != null),
+    persistent: extensions?.persistence === 'true' || volume !== null,
+    volume,
     timeoutSeconds: timeout ?? null,
   };
+}
+
+/** What asks for another kind of sandbox must not be answered by this one. */
+function refuseUnsupported({ snapshotId, poolRef, secureAccess }: z.infer<typeof bodySchema>): void {
+  if (snapshotId != null) {
+    throw new ApiError(404, 'SNAPSHOT::NOT_FOUND', `Snapshot ${snapshotId} not found`);
+  }
+  if (poolRef != null) {
+    throw new ApiError(400, 'SANDBOX::UNSUPPORTED_POOL_REF', 'poolRef is not supported by local sandboxes.');
+  }
+  if (secureAccess === true) {
+    const message = 'secureAccess is not supported by local sandboxes.';
+    throw new ApiError(400, 'SANDBOX::INVALID_PARAMETER', message);
+  }
 }
 
 function refused(message: string): RequestShapeError {
@@ -106,25 +125,6 @@ function quantity(name: string, text: string | undefined, parse: (text: string) 
     'SANDBOX::INVALID_PARAMETER',
     `Invalid resourceLimits.${name}: '${text}'; must resolve to a positive resource limit.`,
   );
-}
-
-function checkMetadata(metadata: Readonly<Record<string, string>>): void {
-  const invalid = (message: string) => new ApiError(400, 'SANDBOX::INVALID_METADATA_LABEL', message);
-  const form =
-    "must be 63 characters or less, start/end with an alphanumeric character, and contain only alphanumeric, '-', '_', or '.' characters.";
-  for (const [key, value] of Object.entries(metadata)) {
-    if (key.startsWith(RESERVED_PREFIX)) {
-      throw invalid(
-        `Metadata key '${key}' uses the reserved prefix '${RESERVED_PREFIX}'. Keys under this prefix are managed by the system and cannot be set via metadata.`,
-      );
-    }
-    const slash = key.indexOf('/');
-    const prefixFits = slash === -1 || LABEL_PREFIX.test(key.slice(0, slash));
-    if (!prefixFits || !LABEL.test(key.slice(slash + 1))) {
-      throw invalid(`Metadata key '${key}' is invalid: its name ${form}`);
-    }
-    if (value !== '' && !LABEL.test(value)) throw invalid(`Metadata value '${value}' is invalid: ${form}`);
-  }
 }
 
 /** zod's words for a problem as those of the recorded server. */
@@ -158,7 +158,8 @@ function toIssue(issue: z.core.$ZodIssue, body: unknown): FieldIssue {
     const msg = `Input should be greater than or equal to ${issue.minimum}`;
     return { type: 'greater_than_equal', loc, msg };
   }
-  return { type: 'value_error', loc, msg: issue.message };
+  const isPattern = issue.code === 'invalid_format';
+  return { type: isPattern ? 'string_pattern_mismatch' : 'value_error', loc, msg: issue.message };
 }
 
 function valueAt(body: unknown, path: readonly (string | number)[]): unknown {

@@ -10,6 +10,9 @@ import type { Sandboxes } from './sandboxes.js';
 
 /** The end of a log of any size. */
 const MAX_LOG_BYTES = 2 ** 20;
+/** As upstream. */
+const DEFAULT_TAIL_LINES = 100;
+const MAX_TAIL_LINES = 10_000;
 const SCOPES: Record<string, readonly string[]> = {
   logs: ['container', 'all'],
   events: ['runtime', 'all'],
@@ -34,7 +37,7 @@ export function diagnostics(
   if (kind === 'inspect') return plainText(inspect(sandboxes, record), {});
   const scopes = SCOPES[kind];
   if (scopes === undefined) return null;
-  const tail = query.integer('tail', { min: 1, default: Number.MAX_SAFE_INTEGER });
+  const tail = query.integer('tail', { min: 1, max: MAX_TAIL_LINES, default: DEFAULT_TAIL_LINES });
   const scope = query.first('scope');
   if (scope !== null && !scopes.includes(scope)) {
     throw new ApiError(

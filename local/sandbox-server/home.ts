@@ -1,6 +1,15 @@
 /** The folder of one sandbox: what is in it, and who owns what. */
 
-import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { Place } from './backends/backend.js';
 import { hostnameOf, INNER_ID } from './backends/isolated-environment.js';
@@ -10,8 +19,12 @@ import { NODE_SHIM, PYTHON_SHIM } from './backends/plain.js';
  * Makes what is missing; safe to repeat. Others may pass through the folder (as the sandbox's user must),
  * but list or read nothing in it. The data folder above it is closed to all but the server.
  */
-export function prepareHome({ id, home, uid }: Pick<Place, 'id' | 'home' | 'uid'>): void {
-  for (const name of ['.', 'workspace', 'root', 'image', 'etc', 'shims', 'ports']) {
+export function prepareHome({ id, home, uid, volume }: Omit<Place, 'image'>): void {
+  if (volume !== null) {
+    mkdirSync(volume, { recursive: true });
+    if (!existsSync(join(home, 'workspace'))) symlinkSync(volume, join(home, 'workspace'));
+  }
+  for (const name of ['.', 'workspace', 'root', 'image', 'volume', 'etc', 'shims', 'ports']) {
     mkdirSync(join(home, name), { recursive: true });
     // Explicitly: the server may have been started with a umask that shuts the sandbox's user out.
     chmodSync(join(home, name), name === '.' ? 0o711 : 0o755);
@@ -30,13 +43,21 @@ export function prepareHome({ id, home, uid }: Pick<Place, 'id' | 'home' | 'uid'
     chmodSync(join(home, name), 0o644);
   }
   if (uid === null) return;
-  for (const name of ['workspace', 'root']) chownSync(join(home, name), uid, uid);
+  for (const name of volume === null ? ['workspace', 'root'] : ['root']) {
+    chownSync(join(home, name), uid, uid);
+  }
 }
 
 /** What an ephemeral sandbox loses by a pause. */
 export function emptyWorkspace(place: Place): void {
   rmSync(join(place.home, 'workspace'), { recursive: true, force: true });
   prepareHome(place);
+}
+
+/** What is in the folder goes, and not the folder, which a running sandbox has mounted. */
+export function clearWorkspace({ home }: Place): void {
+  const workspace = join(home, 'workspace');
+  for (const name of readdirSync(workspace)) rmSync(join(workspace, name), { recursive: true, force: true });
 }
 
 /** Ports that the shims of the plain back end wrote down belong to processes that are gone. */

@@ -5,12 +5,14 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { handleApiRequest, upgradeTarget } from './api.js';
+import { apiDoor, type Door, gatewayDoor } from './doors.js';
 import { ApiError } from './errors.js';
-import { gatewayTarget } from './gateway.js';
-import { type ProxyTarget, proxy, tunnel } from './proxy.js';
+import { faultsOfUpgrade, withFaults } from './faults/apply.js';
+import type { Faults } from './faults/faults.js';
+import { tunnel } from './proxy.js';
 import { errorAnswer, sendJson } from './respond.js';
 import type { Sandboxes } from './sandboxes.js';
+import type { Reader } from './views.js';
 
 /** Longer than clients keep idle connections: who closes first decides who sees a reset. */
 const KEEP_ALIVE_MS = 75_000;
@@ -28,11 +30,10 @@ export interface HttpServers {
 export interface ServeOptions {
   readonly sandboxes: Sandboxes;
   readonly apiKey: string;
+  /** `null`: nobody may order any. */
+  readonly faults: Faults | null;
   readonly log: (line: string) => void;
 }
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-type TargetOf = (request: IncomingMessage) => ProxyTarget;
 
 /**
  * Takes the ports before anything else is done, so that a taken one changes nothing.
@@ -55,20 +56,10 @@ export async function listen(port: number, gatewayPort: number): Promise<HttpSer
     url: `http://${addressOf(api)}`,
     gatewayUrl: `http://${gatewayAddress}`,
     close: closeBoth,
-    serve({ sandboxes, apiKey, log }) {
-      const options = { sandboxes, apiKey, gatewayAddress };
-      attach(
-        api,
-        (request, response) => handleApiRequest(options, request, response),
-        (request) => upgradeTarget(options, request),
-        { sandboxes, log },
-      );
-      attach(
-        gateway,
-        (request, response) => proxy(sandboxes, gatewayTarget(request), request, response),
-        gatewayTarget,
-        { sandboxes, log },
-      );
+    serve(options) {
+      const doorOptions = { ...options, gatewayAddress };
+      attach(api, apiDoor(doorOptions), options);
+      attach(gateway, gatewayDoor(doorOptions), options);
     },
   };
 }
@@ -77,22 +68,38 @@ function makeServer(): Server {
   return createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 });
 }
 
-function attach(
-  server: Server,
-  handle: Handler,
-  targetOf: TargetOf,
-  { sandboxes, log }: Pick<ServeOptions, 'sandboxes' | 'log'>,
-): void {
+function attach(server: Server, door: Door, { sandboxes, faults, log }: ServeOptions): void {
+  const reader: Reader = {
+    get: (id) => sandboxes.get(id),
+    list: () => sandboxes.list(),
+    show: (record) => record,
+  };
   server.on('request', (request, response) => {
     response.setHeader('x-request-id', requestId(request));
     request.on('error', () => undefined);
     response.on('error', () => undefined);
-    const answer = async () => handle(request, response);
+    const answer = async () => {
+      const call = faults === null ? null : await door.callOf(faults, request);
+      if (faults === null || call === null)
+        return await door.handle(request, response, { reader, trouble: {} });
+      await withFaults({ faults, sandboxes, reader }, call, response, (disturbed) =>
+        door.handle(request, response, disturbed),
+      );
+    };
     answer().catch((error) => answerError(request, response, error, log));
   });
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => undefined);
-    const open = async () => tunnel(sandboxes, targetOf(request), request, socket, head);
+    const open = async () => {
+      const call = faults === null ? null : await door.callOf(faults, request);
+      const fate =
+        faults === null || call === null
+          ? 'passes'
+          : await faultsOfUpgrade({ faults, sandboxes }, call, socket);
+      if (fate === 'refused') return;
+      await tunnel(sandboxes, door.targetOf(request), request, socket, head);
+      if (fate === 'drops-later') socket.destroy();
+    };
     open().catch((error) => refuseUpgrade(socket, error));
   });
   server.on('clientError', (_error, socket) => {

@@ -6,11 +6,16 @@ import { detectBackend } from './backends/detect.js';
 import { detectCgroups, removeStaleCgroups } from './cgroups.js';
 import { bindToKind, makeDataFolder, removeProbes } from './data-folder.js';
 import { createDialer } from './dial.js';
+import { Faults } from './faults/faults.js';
 import { listen } from './http-servers.js';
 import { lockFolder } from './lock.js';
 import { Sandboxes } from './sandboxes.js';
+import type { PauseKind } from './steps.js';
 
 export type { BackendName } from './backends/backend.js';
+export type { PauseKind } from './steps.js';
+
+const ANSWER_TIMEOUT_MS = 180_000;
 
 export interface SandboxServerOptions {
   /** Where the sandboxes live, each in a folder `{id}` with its `workspace`; made when missing. */
@@ -24,6 +29,12 @@ export interface SandboxServerOptions {
   readonly imagesDir?: string;
   /** Default: the best one that works here. */
   readonly backend?: BackendName;
+  /** How long an agent may take to begin an answer before it is a 504; default: 180 s, as upstream. */
+  readonly answerTimeoutMs?: number;
+  /** What a pause does to the processes; default: `pod`. */
+  readonly pauseKind?: PauseKind;
+  /** Whether faults may be ordered by `/__faults`; default: no, and there is no such path. */
+  readonly faults?: boolean;
   /** Lines for people; default: none. */
   readonly log?: (line: string) => void;
 }
@@ -46,7 +57,7 @@ export interface SandboxServer {
  * @throws Error when the folder is in use, a port is taken, or the wanted back end does not work here.
  */
 export async function startSandboxServer(options: SandboxServerOptions): Promise<SandboxServer> {
-  const { apiKey, port, gatewayPort = 0, log = () => undefined } = options;
+  const { apiKey, port, gatewayPort = 0, pauseKind = 'pod', log = () => undefined } = options;
   if (apiKey === '') throw new Error('The sandbox server needs an API key that is not empty.');
   const dataDir = resolve(options.dataDir);
   makeDataFolder(dataDir);
@@ -67,8 +78,11 @@ export async function startSandboxServer(options: SandboxServerOptions): Promise
     ];
     const imagesDir = options.imagesDir === undefined ? null : resolve(options.imagesDir);
     const http = await listen(port, gatewayPort);
-    const sandboxes = new Sandboxes(dataDir, { backend, cgroups, dialer, imagesDir }, log);
-    http.serve({ sandboxes, apiKey, log });
+    const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = options;
+    const machine = { backend, cgroups, dialer, imagesDir, pauseKind, answerTimeoutMs };
+    const faults = options.faults === true ? new Faults() : null;
+    const sandboxes = new Sandboxes(dataDir, machine, log, (record) => faults?.history.note(record));
+    http.serve({ sandboxes, apiKey, faults, log });
     return {
       url: http.url,
       gatewayUrl: http.gatewayUrl,

@@ -6,24 +6,30 @@ import { parseArgs } from 'node:util';
 import { startSandboxServer } from './index.js';
 
 const USAGE = `Usage: main.js --data DIR [--port N] [--gateway-port N] [--images DIR]
-               [--backend bwrap|unshare|plain] [--key KEY]
+               [--backend bwrap|unshare|plain] [--pause-kind pod|frozen]
+               [--answer-timeout SECONDS] [--faults] [--key KEY]
 The API key is better given by OPEN_SANDBOX_API_KEY: arguments are readable by every user of the machine.`;
 
 const log = (line: string) => console.error(`${new Date().toISOString()} ${line}`);
 
 async function main(): Promise<void> {
-  const { data, images, port, gatewayPort, apiKey, backend } = readOptions();
+  const { data, images, port, gatewayPort, apiKey, backend, pauseKind, answerTimeoutMs, faults } =
+    readOptions();
   const server = await startSandboxServer({
     dataDir: data,
     port,
     gatewayPort,
     apiKey,
+    pauseKind,
+    answerTimeoutMs,
+    faults,
     log,
     ...(images === undefined ? {} : { imagesDir: images }),
     ...(backend === undefined ? {} : { backend }),
   });
   const { url, gatewayUrl, notes } = server;
   for (const note of notes) log(note);
+  if (faults) log(`Faults can be ordered: POST ${url}/__faults`);
   log(`Sandboxes by ${server.backend} at ${url}, gateway ${gatewayUrl}, data in ${data}`);
   console.log(JSON.stringify({ url, gatewayUrl, backend: server.backend, notes }));
 
@@ -58,11 +64,17 @@ function readOptions() {
       images: { type: 'string' },
       key: { type: 'string' },
       backend: { type: 'string' },
+      'pause-kind': { type: 'string', default: 'pod' },
+      'answer-timeout': { type: 'string', default: '180' },
+      faults: { type: 'boolean', default: false },
     },
   });
-  const { backend } = values;
+  const { backend, 'pause-kind': pauseKind } = values;
   if (backend !== undefined && backend !== 'bwrap' && backend !== 'unshare' && backend !== 'plain') {
     throw new Error(`--backend must be bwrap, unshare or plain, not "${backend}".\n${USAGE}`);
+  }
+  if (pauseKind !== 'pod' && pauseKind !== 'frozen') {
+    throw new Error(`--pause-kind must be pod or frozen, not "${pauseKind}".\n${USAGE}`);
   }
   const apiKey = values.key ?? process.env.OPEN_SANDBOX_API_KEY ?? '';
   if (values.data === undefined || apiKey === '')
@@ -74,6 +86,9 @@ function readOptions() {
     gatewayPort: portOf('--gateway-port', values['gateway-port']),
     apiKey,
     backend,
+    pauseKind,
+    answerTimeoutMs: secondsOf('--answer-timeout', values['answer-timeout']) * 1000,
+    faults: values.faults,
   } as const;
 }
 
@@ -81,6 +96,11 @@ function portOf(name: string, text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new Error(`${name} must be a port from 0 (a free one) to 65535, not "${text}".`);
+}
+
+function secondsOf(name: string, text: string): number {
+  if (/^\d{1,6}$/.test(text) && Number(text) > 0) return Number(text);
+  throw new Error(`${name} must be a number of seconds, not "${text}".`);
 }
 
 function fail(error: unknown): never {

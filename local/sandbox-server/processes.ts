@@ -2,6 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { platform } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -13,6 +14,7 @@ export interface ProcessIdentity {
   readonly bootId: string;
 }
 
+const SIGSTOP_BIT = 1n << BigInt(constants.signals.SIGSTOP - 1);
 const BOOT_ID = readText('/proc/sys/kernel/random/boot_id').trim();
 
 /** `null` when there is no such process, or only its zombie. */
@@ -55,8 +57,17 @@ export function findProcesses(group: number, variable: string): number[] {
   });
 }
 
+/**
+ * Whether a SIGSTOP has stopped it, or will before it does anything else: a parent that waits in vfork for
+ * a child which is stopped cannot do more than that.
+ */
+export function isStopped(pid: number): boolean {
+  const pending = /^ShdPnd:\t([0-9a-f]+)$/m.exec(readText(`/proc/${pid}/status`))?.[1] ?? '0';
+  return statFields(pid)[0] === 'T' || (BigInt(`0x${pending}`) & SIGSTOP_BIT) !== 0n;
+}
+
 /** Sends a signal; a process that is already gone is no error. */
-export function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+export function signal(pid: number, name: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
   try {
     process.kill(pid, name);
   } catch (error) {

@@ -22,7 +22,17 @@ export type HeaderLists = Record<string, string[]>;
 /** @param isGateway the gateway passes the client's credentials on to the agent, the proxy does not. */
 export function requestHeaders(request: IncomingMessage, port: number, isGateway: boolean): HeaderLists {
   const dropped = [...NEVER_TO_THE_AGENT, ...(isGateway ? [] : NOT_THROUGH_THE_PROXY)];
-  return { ...passing(request, dropped), host: [`127.0.0.1:${port}`] };
+  const headers = { ...passing(request, dropped), host: [`127.0.0.1:${port}`] };
+  return isGateway ? headers : { ...forwarded(request), ...headers };
+}
+
+/** What upstream's proxy adds, unless the client has said it already. */
+function forwarded(request: IncomingMessage): HeaderLists {
+  return {
+    'x-forwarded-proto': ['http'],
+    ...(request.headers.host === undefined ? {} : { 'x-forwarded-host': [request.headers.host] }),
+    'x-forwarded-for': [request.socket.remoteAddress ?? '127.0.0.1'],
+  };
 }
 
 /** @param prefix put before a root-relative `Location`, so that it leads to the same sandbox again. */

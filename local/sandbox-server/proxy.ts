@@ -7,9 +7,6 @@ import { ApiError } from './errors.js';
 import { requestHeaders, responseHeaders } from './proxy-headers.js';
 import type { Sandboxes } from './sandboxes.js';
 
-/** Until the first byte of an answer; as upstream. */
-const ANSWER_TIMEOUT_MS = 180_000;
-
 export interface ProxyTarget {
   readonly id: string;
   readonly port: number;
@@ -59,7 +56,7 @@ export async function proxy(
     const timer = setTimeout(() => {
       fail(504, 'BACKEND_TIMEOUT', `The backend sandbox ${id}:${port} did not respond in time.`);
       upstream.destroy();
-    }, ANSWER_TIMEOUT_MS);
+    }, sandboxes.steps.machine.answerTimeoutMs);
     upstream.on('response', (answer) => {
       clearTimeout(timer);
       try {
@@ -92,6 +89,8 @@ export async function proxy(
       upstream.destroy();
       connection.destroy();
     });
+    // An upload may take as long as it likes; the agent's time begins with its last byte.
+    request.on('data', () => timer.refresh());
     // Else the head would wait for the first byte of the body.
     upstream.flushHeaders();
     request.pipe(upstream);

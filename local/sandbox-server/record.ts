@@ -3,6 +3,7 @@
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SandboxSpec } from './create-request.js';
+import type { Freezer } from './freezer.js';
 import { type ProcessIdentity, readText } from './processes.js';
 
 export type SandboxState =
@@ -22,7 +23,7 @@ export interface SandboxEvent {
 
 export interface SandboxRecord {
   readonly id: string;
-  readonly spec: SandboxSpec;
+  spec: SandboxSpec;
   /** The host's user that its processes belong to; `null` for the user of the server. */
   readonly uid: number | null;
   readonly createdAt: string;
@@ -35,6 +36,8 @@ export interface SandboxRecord {
   outer: ProcessIdentity | null;
   /** First process inside; its end is the end of all of them. */
   init: ProcessIdentity | null;
+  /** How its processes are stopped where they are, while it is paused that way. */
+  frozen: Freezer | null;
   /** How often the entrypoint was started. */
   starts: number;
   exitCode: number | null;
@@ -55,15 +58,50 @@ export function saveRecord(home: string, record: SandboxRecord): void {
   renameSync(draft, join(home, RECORD));
 }
 
-/** Changes the state, and notes why for the events. The caller saves. */
+/** A sandbox of which nothing exists yet. */
+export function newRecord(
+  identity: Pick<SandboxRecord, 'id' | 'uid'>,
+  spec: SandboxSpec,
+  now = new Date(),
+): SandboxRecord {
+  const expiresAt =
+    spec.timeoutSeconds === null ? null : new Date(now.getTime() + spec.timeoutSeconds * 1000).toISOString();
+  const record: SandboxRecord = {
+    ...identity,
+    spec,
+    createdAt: now.toISOString(),
+    expiresAt,
+    state: 'Pending',
+    reason: '',
+    message: '',
+    lastTransitionAt: '',
+    outer: null,
+    init: null,
+    frozen: null,
+    starts: 0,
+    exitCode: null,
+    deleting: false,
+    stoppedWithServer: false,
+    events: [],
+  };
+  transition(record, 'Pending', 'Creating', 'The sandbox is being created.');
+  return record;
+}
+
+/**
+ * Changes the state, and notes why for the events. The caller saves.
+ * @param keepsTime leaves `lastTransitionAt` as it is, as upstream does when it freezes and thaws.
+ */
 export function transition(
   record: SandboxRecord,
   state: SandboxState,
   reason: string,
   message: string,
+  { keepsTime = false } = {},
 ): void {
   const at = new Date().toISOString();
-  Object.assign(record, { state, reason, message, lastTransitionAt: at });
+  Object.assign(record, { state, reason, message });
+  if (!keepsTime) record.lastTransitionAt = at;
   record.events = [...record.events, { at, reason, message }].slice(-MAX_EVENTS);
 }
 
@@ -80,7 +118,10 @@ export function loadRecords(dataDir: string, log: (line: string) => void): Sandb
       continue;
     }
     try {
-      records.push(JSON.parse(readText(join(home, RECORD))) as SandboxRecord);
+      const record = JSON.parse(readText(join(home, RECORD))) as SandboxRecord;
+      // Servers that could not freeze, or had no volumes, left no word of it.
+      const spec = { ...record.spec, volume: record.spec.volume ?? null };
+      records.push({ ...record, spec, frozen: record.frozen ?? null });
     } catch {
       log(`The record of sandbox ${name} cannot be read; its folder ${home} is left as it is.`);
     }

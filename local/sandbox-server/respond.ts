@@ -37,7 +37,16 @@ export function errorAnswer(error: unknown): {
  * The JSON body of a request.
  * @throws RequestShapeError 422 when there is none or it is not JSON, ApiError 413 when it is too large.
  */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
+export function readJson(request: IncomingMessage): Promise<unknown> {
+  // A fault rule may have looked into it before its turn; a stream is read once.
+  const body = bodies.get(request) ?? parseBody(request);
+  bodies.set(request, body);
+  return body;
+}
+
+const bodies = new WeakMap<IncomingMessage, Promise<unknown>>();
+
+async function parseBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -52,7 +61,9 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   if (!/^application\/([\w.-]+\+)?json\b/i.test(request.headers['content-type'] ?? '')) return text;
   try {
     return JSON.parse(text);
-  } catch {
-    throw new RequestShapeError([{ type: 'json_invalid', loc: ['body', 0], msg: 'JSON decode error' }]);
+  } catch (error) {
+    const position = /at position (\d+)/.exec(String(error))?.[1] ?? text.length;
+    const loc = ['body', Number(position)];
+    throw new RequestShapeError([{ type: 'json_invalid', loc, msg: 'JSON decode error' }]);
   }
 }

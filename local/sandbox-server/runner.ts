@@ -139,7 +139,8 @@ function reportedExitCode(place: Place): number | null {
 }
 
 /**
- * Ends all processes of a sandbox: SIGTERM to the entrypoint, grace, SIGKILL to the rest.
+ * Ends all processes of a sandbox: SIGTERM to the entrypoint, grace (when there is one), SIGKILL to the rest.
+ * @param thaw lets frozen processes notice a signal.
  * @throws Error when something survives even that.
  */
 export async function stop(
@@ -147,12 +148,15 @@ export async function stop(
   backend: Backend,
   processes: Processes,
   graceMs: number,
+  thaw: () => void = () => undefined,
 ): Promise<void> {
   const { outer } = processes;
   if (outer === null || isOfEarlierBoot(outer)) return;
   const tree = backend.isolated ? namespaceTree(place, outer, processes.init) : groupTree(place, outer);
   if (tree.isGone()) return;
-  tree.terminate();
+  if (graceMs > 0) tree.terminate();
+  else tree.kill();
+  thaw();
   if (await waitUntil(tree.isGone, graceMs)) return;
   const isKilled = () => {
     tree.kill();

@@ -3,58 +3,63 @@
  * and each may be taken again after a server was killed in the middle of it.
  */
 
-import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Backend, Place } from './backends/backend.js';
 import { type CgroupVersion, createCgroup, hadOutOfMemoryKill, removeCgroup } from './cgroups.js';
 import type { Dialer } from './dial.js';
 import { ApiError } from './errors.js';
-import { emptyWorkspace, prepareHome } from './home.js';
+import { thaw } from './freezer.js';
+import { clearWorkspace, prepareHome } from './home.js';
+import { imageFolder } from './images.js';
 import { ulimits } from './limits.js';
 import { isOfEarlierBoot, readText } from './processes.js';
 import { type SandboxRecord, saveRecord, transition } from './record.js';
-import {
-  exitCodeOf,
-  isRunning,
-  KILLED_EXIT_CODE,
-  launch,
-  logFile,
-  STOP_GRACE_MS,
-  stop,
-  untilReady,
-} from './runner.js';
+import { exitCodeOf, isRunning, KILLED_EXIT_CODE, launch, logFile, stop, untilReady } from './runner.js';
+import { removeVolume, volumeFolder } from './volumes.js';
 
-/** What this machine offers. */
+/** `pod`: all processes end, as on Kubernetes; `frozen`: they are stopped where they are, as by docker. */
+export type PauseKind = 'pod' | 'frozen';
+
+/** What this machine offers, and how it is to be used. */
 export interface Machine {
   readonly backend: Backend;
   readonly cgroups: CgroupVersion | null;
   readonly dialer: Dialer;
   /** Root folders of images, one for each name; `null`: every image is the host itself. */
   readonly imagesDir: string | null;
+  readonly pauseKind: PauseKind;
+  /** How long an agent may take for the first byte of an answer. */
+  readonly answerTimeoutMs: number;
 }
 
 export class Steps {
   readonly machine: Machine;
-  readonly #dataDir: string;
+  readonly dataDir: string;
   readonly #log: (line: string) => void;
+  readonly #onSaved: (record: SandboxRecord) => void;
 
-  constructor(dataDir: string, machine: Machine, log: (line: string) => void) {
-    this.#dataDir = dataDir;
+  constructor(
+    dataDir: string,
+    machine: Machine,
+    log: (line: string) => void,
+    onSaved: (record: SandboxRecord) => void,
+  ) {
+    this.dataDir = dataDir;
     this.machine = machine;
     this.#log = log;
+    this.#onSaved = onSaved;
   }
 
   placeOf({ id, uid, spec }: Pick<SandboxRecord, 'id' | 'uid' | 'spec'>): Place {
-    return { id, uid, home: join(this.#dataDir, id), image: this.#imageOf(spec.image.uri) };
-  }
-
-  #imageOf(name: string): string | null {
-    const { imagesDir } = this.machine;
-    if (imagesDir === null) return null;
-    // `/` is no part of a folder's name; and nothing may lead out of the folder of images.
-    const folder = join(imagesDir, name.replaceAll('/', '_'));
-    return !/^\.*$/.test(name) && existsSync(join(folder, 'usr')) ? folder : null;
+    const volume = spec.volume === null ? null : volumeFolder(this.dataDir, spec.volume);
+    return {
+      id,
+      uid,
+      volume,
+      home: join(this.dataDir, id),
+      image: imageFolder(this.machine.imagesDir, spec.image.uri),
+    };
   }
 
   isRunning(record: SandboxRecord): boolean {
@@ -63,6 +68,7 @@ export class Steps {
 
   save(record: SandboxRecord): void {
     saveRecord(this.placeOf(record).home, record);
+    this.#onSaved(record);
   }
 
   /**
@@ -74,7 +80,13 @@ export class Steps {
     const place = this.placeOf(record);
     const { entrypoint, env, limits } = record.spec;
     prepareHome(place);
-    Object.assign(record, { outer: null, init: null, exitCode: null, stoppedWithServer: false });
+    Object.assign(record, {
+      outer: null,
+      init: null,
+      frozen: null,
+      exitCode: null,
+      stoppedWithServer: false,
+    });
     launch({
       place,
       backend,
@@ -134,21 +146,8 @@ export class Steps {
     await this.startOrFail(record, onExit);
   }
 
-  /** From `Pausing` to `Paused`; a pause that fails falls back to `Running`, as upstream's does. */
-  async pause(record: SandboxRecord): Promise<void> {
-    const { persistent } = record.spec;
-    try {
-      await this.endProcesses(record, STOP_GRACE_MS);
-      if (!persistent) emptyWorkspace(this.placeOf(record));
-    } catch (error) {
-      transition(record, 'Running', 'PAUSE_FAILED', messageOf(error));
-      this.save(record);
-      throw error;
-    }
-    Object.assign(record, { outer: null, init: null });
-    const kept = persistent ? '/workspace is retained.' : '/workspace was not persistent and is empty now.';
-    transition(record, 'Paused', 'PodDeleted', `All processes have ended; ${kept}`);
-    this.save(record);
+  clearWorkspace(record: SandboxRecord): void {
+    clearWorkspace(this.placeOf(record));
   }
 
   /** Notes how the processes of a running sandbox have ended. */
@@ -167,18 +166,28 @@ export class Steps {
     this.save(record);
   }
 
+  /** Lets frozen processes go on. */
+  thaw(record: SandboxRecord): void {
+    if (record.frozen !== null) thaw(record.frozen, this.machine, this.placeOf(record), record);
+  }
+
   /** All processes and their control groups. */
   async endProcesses(record: SandboxRecord, graceMs: number): Promise<void> {
     const { backend, cgroups } = this.machine;
-    await stop(this.placeOf(record), backend, record, graceMs);
+    await stop(this.placeOf(record), backend, record, graceMs, () => this.thaw(record));
     if (cgroups !== null) await removeCgroup(cgroups, record.id);
   }
 
-  /** @throws ApiError 500 when something could not be removed; it may be tried again. */
-  async erase(record: SandboxRecord): Promise<void> {
+  /**
+   * @param withVolume removes what is mounted at /workspace, too.
+   * @throws ApiError 500 when something could not be removed; it may be tried again.
+   */
+  async erase(record: SandboxRecord, { withVolume }: { withVolume: boolean }): Promise<void> {
+    const { home, volume } = this.placeOf(record);
     try {
       await this.endProcesses(record, 0);
-      await rm(this.placeOf(record).home, { recursive: true, force: true });
+      if (withVolume && volume !== null) removeVolume(volume);
+      await rm(home, { recursive: true, force: true });
     } catch (error) {
       const message = messageOf(error);
       this.#log(`Sandbox ${record.id} could not be deleted: ${message}`);
@@ -187,6 +196,6 @@ export class Steps {
   }
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

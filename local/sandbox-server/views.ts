@@ -7,6 +7,16 @@ import type { SandboxRecord } from './record.js';
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 200;
 
+/** Where the API looks when it is asked for sandboxes. */
+export interface Reader {
+  /** @throws ApiError 404 */
+  get(id: string): SandboxRecord;
+  /** Newest first. */
+  list(): SandboxRecord[];
+  /** What is shown of one that was just made or changed. */
+  show(record: SandboxRecord): SandboxRecord;
+}
+
 export function sandboxView(record: SandboxRecord) {
   const { id, spec, state, reason, message, lastTransitionAt, expiresAt, createdAt } = record;
   return {
@@ -47,7 +57,8 @@ export function listView(records: readonly SandboxRecord[], query: Query) {
   };
 }
 
-function parseLabels(text: string): [string, string][] {
+/** @throws ApiError 400 */
+export function parseLabels(text: string): [string, string][] {
   const fields = text.split('&').filter(Boolean);
   const broken = fields.find((field) => !field.includes('='));
   if (broken !== undefined) {

@@ -188,7 +188,7 @@ describe('a create request', () => {
   const value = (message: string) => issue('value_error', ['body'], `Value error, ${message}`);
   test.each([
     ['without a body', '', issue('missing', ['body'], 'Field required')],
-    ['that is no JSON', '{oops', issue('json_invalid', ['body', 0], 'JSON decode error')],
+    ['that is no JSON', '{oops', issue('json_invalid', ['body', 1], 'JSON decode error')],
     [
       'that is an array',
       [],

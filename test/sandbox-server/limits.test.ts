@@ -1,4 +1,5 @@
-import { utimesSync } from 'node:fs';
+import { existsSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   createCgroup,
@@ -6,7 +7,7 @@ import {
   removeCgroup,
   removeStaleCgroups,
 } from '../../local/sandbox-server/cgroups.js';
-import { controlGroupsOf, startTestServer, type TestServer } from './support.js';
+import { controlGroupsOf, processesMentioning, startTestServer, type TestServer, until } from './support.js';
 
 const cgroups = detectCgroups();
 let server: TestServer;
@@ -40,6 +41,42 @@ test.runIf(cgroups !== null)('the number of processes is limited', async () => {
   const python =
     'import os, time\nn = 0\ntry:\n    while n < 2000:\n        if os.fork() == 0: time.sleep(5); os._exit(0)\n        n += 1\nexcept OSError: print("refused")';
   expect(await server.run(`python3 -c '${python}'`)).toBe('refused\n');
+});
+
+test.runIf(cgroups !== null)('a bomb of 10,000 forks harms nobody else', async () => {
+  const neighbour = await server.create();
+  await server.untilReady(neighbour);
+  const python = `import os, time
+for n in range(10000):
+    try:
+        if os.fork() == 0: time.sleep(100)
+    except OSError: pass
+open("done", "w").close()
+time.sleep(100)`;
+  const bomb = await server.create({ entrypoint: ['python3', '-c', python] });
+  await until(() => existsSync(join(server.dataDir, bomb, 'workspace/done')), 'all forks');
+  expect(processesMentioning('range(10000)').length).toBeGreaterThan(100);
+  expect(processesMentioning('range(10000)').length).toBeLessThan(600);
+  expect(await server.untilReady(neighbour)).toMatchObject({ starts: 1 });
+  expect(await server.run('echo works')).toBe('works\n');
+  expect(await server.call('DELETE', `/sandboxes/${bomb}`)).toMatchObject({ status: 204 });
+  expect(processesMentioning('range(10000)')).toEqual([]);
+  expect(controlGroupsOf([bomb])).toEqual([]);
+  await server.call('DELETE', `/sandboxes/${neighbour}`);
+});
+
+test.runIf(cgroups !== null)('the CPU is limited', async () => {
+  const python = `import time
+until = time.monotonic() + 1.5
+while time.monotonic() < until: pass
+print(time.process_time())`;
+  const text = await server.run(`python3 -c '${python}'`, { resourceLimits: { cpu: '200m' } });
+  expect(Number(text)).toBeLessThan(0.6);
+});
+
+test('/tmp is limited to 256 MiB', async () => {
+  const fill = 'dd if=/dev/zero of=/tmp/big bs=1M count=300 2>/dev/null; stat -c %s /tmp/big';
+  expect(Number(await server.run(fill))).toBeLessThanOrEqual(256 * 2 ** 20);
 });
 
 test('inspect says which limits are enforced', async () => {

@@ -45,6 +45,21 @@ test('credentials of the API are not passed on by the proxy; the gateway passes 
   expect(atGateway.headers).not.toHaveProperty('opensandbox-ingress-to');
 });
 
+test('paths are put together anew by the proxy, as upstream does, and pass the gateway as they are', async () => {
+  for (const [sent, seen] of [
+    ['/echo/a%20b/%2Fc?q=%2F', '/echo/a%20b//c?q=%2F'],
+    ['/echo/%C3%BC%E2%82%AC', '/echo/%C3%BC%E2%82%AC'],
+    ['/echo/%ff', '/echo/%EF%BF%BD'],
+    ['/echo/%41%7e', '/echo/A~'],
+    ['//echo', '/echo'],
+  ] as const) {
+    expect((await server.call('GET', proxied(sent))).json?.url).toBe(seen);
+    if (!sent.startsWith('//')) {
+      expect(await (await throughGateway(sent)).json()).toMatchObject({ url: sent });
+    }
+  }
+});
+
 test("the agent's own status, cookies and redirects come back", async () => {
   expect(await server.call('GET', proxied('/teapot'))).toMatchObject({ status: 418 });
   const redirect = await server.call('GET', proxied('/redirect'));

@@ -9,8 +9,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
-  type BackendName,
   type SandboxServer,
+  type SandboxServerOptions,
   startSandboxServer,
 } from '../../local/sandbox-server/index.js';
 
@@ -32,7 +32,7 @@ const server = createServer(async (request, response) => {
   const path = request.url.split('?')[0];
   const json = (body) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
   if (path === '/state.json') return json({ starts, pid: process.pid });
-  if (path === '/echo') {
+  if (path.startsWith('/echo')) {
     let body = '';
     for await (const chunk of request) body += chunk;
     return json({ method: request.method, url: request.url, headers: request.headers, body });
@@ -51,6 +51,7 @@ const server = createServer(async (request, response) => {
   if (path === '/size') { let size = 0; for await (const chunk of request) size += chunk.length; return json({ size }); }
   if (path === '/big') { const block = Buffer.alloc(2 ** 20, 'x'); let left = 32; const more = () => { while (left-- > 0) if (!response.write(block)) return response.once('drain', more); response.end(); }; return more(); }
   if (path === '/exit') { json({}); return setTimeout(() => process.exit(Number(request.url.split('=')[1])), 10); }
+  if (path === '/missing.txt') return response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>404</h1>');
   response.writeHead(418).end();
 });
 server.on('upgrade', (request, socket) => {
@@ -154,9 +155,7 @@ export interface TestServer extends Client {
   end(): Promise<void>;
 }
 
-export async function startTestServer(
-  options: { backend?: BackendName; imagesDir?: string } = {},
-): Promise<TestServer> {
+export async function startTestServer(options: Partial<SandboxServerOptions> = {}): Promise<TestServer> {
   const dataDir = temporaryFolder();
   const server = await startSandboxServer({ dataDir, port: 0, apiKey: API_KEY, ...options });
   return {
@@ -174,15 +173,22 @@ export async function startTestServer(
 export async function spawnServer(
   dataDir: string,
   input: 'ignore' | 'pipe' = 'ignore',
+  more: readonly string[] = [],
 ): Promise<{ client: Client; child: ChildProcess }> {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: npm run build`);
-  const child = spawn(process.execPath, [MAIN, '--data', dataDir], {
+  const child = spawn(process.execPath, [MAIN, '--data', dataDir, ...more], {
     env: { PATH: process.env.PATH, OPEN_SANDBOX_API_KEY: API_KEY },
-    stdio: [input, 'pipe', 'ignore'],
+    stdio: [input, 'pipe', 'pipe'],
+  });
+  let said = '';
+  child.stderr?.on('data', (chunk) => {
+    said = (said + chunk).slice(-2000);
   });
   const line = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout! }).once('line', resolve);
-    child.once('exit', (code) => reject(new Error(`The server ended with ${code} before it listened.`)));
+    child.once('exit', (code) =>
+      reject(new Error(`The server ended with ${code} before it listened: ${said}`)),
+    );
   });
   return { client: clientOf(JSON.parse(line)), child };
 }
@@ -218,7 +224,7 @@ export function processesMentioning(text: string): number[] {
 
 /** Control group folders of these sandboxes. */
 export function controlGroupsOf(ids: readonly string[]): string[] {
-  const candidates = ['', 'memory/', 'cpu/', 'pids/'].flatMap((part) =>
+  const candidates = ['', 'memory/', 'cpu/', 'pids/', 'freezer/'].flatMap((part) =>
     ids.map((id) => `/sys/fs/cgroup/${part}longhaul/${id}`),
   );
   return candidates.filter((folder) => existsSync(folder));

@@ -10,8 +10,10 @@ export type BackendName = 'bwrap' | 'unshare' | 'plain';
 /** A sandbox's folders and identity, as a back end needs them. */
 export interface Place {
   readonly id: string;
-  /** Absolute; holds `workspace`, `root`, `image`, `node`, `etc`, `shims` and `ports`. */
+  /** Absolute; holds `workspace`, `root`, `image`, `node`, `etc`, `shims`, `ports` and `volume`. */
   readonly home: string;
+  /** Absolute; what is mounted at /workspace, and `workspace` is a link to; `null`: `workspace` itself. */
+  readonly volume: string | null;
   /** The host's user to become; `null`: stay who we are. */
   readonly uid: number | null;
   /** Root folder that is configured for the image's name; `null`: the host's own. */

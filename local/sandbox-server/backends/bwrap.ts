@@ -18,7 +18,7 @@ export const bwrap: Backend = {
   isolated: true,
   environment: isolatedEnvironment,
   command(place: Place, entrypoint: readonly string[]): string[] {
-    const { home, node, imageRoot, command } = stage(place);
+    const { home, workspace, node, imageRoot, command } = stage(place);
     return [
       ...command,
       'bwrap',
@@ -31,7 +31,7 @@ export const bwrap: Backend = {
       ...(node !== null && NODE_BINARY !== null ? ['--ro-bind', node, NODE_BINARY] : []),
       ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/run'],
       ...['--perms', '1777', '--size', `${TMP_SIZE_BYTES}`, '--tmpfs', '/tmp'],
-      ...['--bind', join(home, 'workspace'), '/workspace', '--chdir', '/workspace'],
+      ...['--bind', workspace, '/workspace', '--chdir', '/workspace'],
       ...['--json-status-fd', '5', '--', '/bin/sh', '-c', ENTER, 'sh', ...entrypoint],
     ];
   },

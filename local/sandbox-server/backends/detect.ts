@@ -45,7 +45,8 @@ export async function detectBackend(dataDir: string, wanted?: BackendName): Prom
 async function tryOut(backend: Backend, dataDir: string): Promise<string | null> {
   if (spawnSync(backend.name, ['--version'], { stdio: 'ignore' }).error !== undefined) return 'not installed';
   const home = join(dataDir, `probe-${process.pid}`);
-  const place = { id: '00000000-probe', home, uid: process.getuid?.() === 0 ? FIRST_UID : null, image: null };
+  const uid = process.getuid?.() === 0 ? FIRST_UID : null;
+  const place = { id: '00000000-probe', home, uid, image: null, volume: null };
   mkdirSync(home, { recursive: true });
   let outer: ProcessIdentity | null = null;
   try {

@@ -11,7 +11,8 @@ import type { Place } from './backend.js';
 
 const STAGE =
   'mount --bind "$1" /mnt && { [ -z "$2" ] || mount --bind "$2" /mnt/node; } && ' +
-  '{ [ -z "$3" ] || mount --rbind "$3" /mnt/image; } && shift 3 && exec "$@"';
+  '{ [ -z "$3" ] || mount --rbind "$3" /mnt/image; } && ' +
+  '{ [ -z "$4" ] || mount --bind "$4" /mnt/volume; } && shift 4 && exec "$@"';
 
 /** Node.js for the entrypoints, when the /usr that they see does not have it. */
 export const NODE_BINARY = ((file) => (file.startsWith('/usr/') ? null : file))(realpathSync(execPath));
@@ -19,6 +20,8 @@ export const NODE_BINARY = ((file) => (file.startsWith('/usr/') ? null : file))(
 export interface Stage {
   /** Where the sandbox's folder is for the commands that follow. */
   readonly home: string;
+  /** Where the workspace is for them. */
+  readonly workspace: string;
   /** Where the Node.js binary is for them. */
   readonly node: string | null;
   /** What the paths of the image begin with for them; empty: those of the host. */
@@ -26,14 +29,18 @@ export interface Stage {
   readonly command: readonly string[];
 }
 
-export function stage({ home, uid, image }: Place): Stage {
-  if (uid === null) return { home, node: NODE_BINARY, imageRoot: image ?? '', command: [] };
+export function stage({ home, uid, image, volume }: Place): Stage {
+  if (uid === null) {
+    const workspace = volume ?? join(home, 'workspace');
+    return { home, workspace, node: NODE_BINARY, imageRoot: image ?? '', command: [] };
+  }
   const mounts = ['unshare', '-m', '--propagation', 'private', '--', '/bin/sh', '-c', STAGE, 'sh'];
   const drop = ['setpriv', '--reuid', `${uid}`, '--regid', `${uid}`, '--clear-groups', '--'];
   return {
     home: '/mnt',
+    workspace: volume === null ? '/mnt/workspace' : '/mnt/volume',
     node: NODE_BINARY === null ? null : join('/mnt', 'node'),
     imageRoot: image === null ? '' : join('/mnt', 'image'),
-    command: [...mounts, home, NODE_BINARY ?? '', image ?? '', ...drop],
+    command: [...mounts, home, NODE_BINARY ?? '', image ?? '', volume ?? '', ...drop],
   };
 }

@@ -15,13 +15,13 @@ const LOOPBACK_UP = `python3 -S -E -c 'import fcntl,socket,struct
 fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh22x", b"lo", 0x41))'`;
 
 /**
- * First process of the sandbox. Arguments: folder, Node.js binary there and inside, host name, root of the
+ * First process of the sandbox. Arguments: folder, workspace, Node.js binary there and inside, host name, root of the
  * image (empty: the host's), entrypoint.
  * It builds the root, hides the old one, runs the entrypoint in one more user namespace (so that it has
  * no rights over the mounts and the network, nor over this process), and says how that ended.
  */
 const FIRST_PROCESS = `
-home=$1 node=$2 inside=$3 name=$4 image=$5; shift 5
+home=$1 files=$2 node=$3 inside=$4 name=$5 image=$6; shift 6
 fail() { echo "cannot build the sandbox: $1" >&2; exit 97; }
 readonly_bind() { mount --rbind -o ro,nosuid,nodev "$1" "$2" || fail "$1"; }
 mount -t tmpfs -o mode=755,size=64m sandbox "$home/root" && cd "$home/root" || fail root
@@ -46,7 +46,7 @@ if [ -n "$node" ]; then
   mkdir -p ".\${inside%/*}"; : >".$inside"; readonly_bind "$node" ".$inside"
 fi
 mount -t tmpfs -o mode=1777,size=${TMP_SIZE_BYTES} tmp tmp || fail /tmp
-mount --bind "$home/workspace" workspace || fail /workspace
+mount --bind "$files" workspace || fail /workspace
 mount -t proc proc proc || fail /proc
 echo 1 >proc/sys/user/max_user_namespaces
 mount --bind -o ro proc/sys proc/sys || fail /proc/sys
@@ -65,12 +65,12 @@ export const unshare: Backend = {
   isolated: true,
   environment: isolatedEnvironment,
   command(place: Place, entrypoint: readonly string[]): string[] {
-    const { home, node, imageRoot, command } = stage(place);
+    const { home, workspace, node, imageRoot, command } = stage(place);
     return [
       ...command,
       ...['unshare', '-U', '--map-root-user', '-m', '-p', '-f', '--kill-child', '-n', '-i', '-u', '-C'],
       ...['--propagation', 'private', '--', '/bin/sh', '-c', FIRST_PROCESS, 'sh'],
-      ...[home, node ?? '', NODE_BINARY ?? '', hostnameOf(place.id), imageRoot, ...entrypoint],
+      ...[home, workspace, node ?? '', NODE_BINARY ?? '', hostnameOf(place.id), imageRoot, ...entrypoint],
     ];
   },
 };

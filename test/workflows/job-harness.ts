@@ -241,7 +241,7 @@ export function useTimeSkipping() {
 export function useDevServer() {
   return useServer(() =>
     TestWorkflowEnvironment.createLocal({
-      server: { executable: { type: 'existing-path', path: inject('temporalCli') } },
+      server: { executable: { type: 'existing-path', path: inject('temporalCli') }, log: { format: 'pretty', level: 'error' } },
     }),
   );
 }

@@ -21,6 +21,7 @@ interface Rule {
 const RULES: Record<string, Rule> = {
   contract: { folders: [], packages: [], node: false },
   calendar: { folders: ['contract'], packages: ['moment-timezone'], node: true },
+  agent: { folders: [], packages: [], node: true },
   store: { folders: ['contract'], packages: [], node: true },
   workflows: { folders: ['contract'], packages: ['@temporalio/workflow'], node: false },
   activities: {

@@ -5,10 +5,16 @@ import { type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import type { JobSettings } from '../contract/job-settings.js';
 import type { JobSettingsSource } from '../contract/job-settings.schema.js';
 import {
+  BOUNCE_SIGNAL,
   CONFIGURE_UPDATE,
   INPUT_UPDATE,
+  KEEP_SIGNAL,
+  keeperId,
+  NUDGE_SIGNAL,
   PAUSE_SIGNAL,
   type PauseRequest,
+  RECREATE_SIGNAL,
+  RELEASE_SIGNAL,
   RESUME_SIGNAL,
   type ResumeRequest,
   SETTINGS_QUERY,
@@ -26,6 +32,8 @@ import type { Temporal } from './temporal.js';
 /** One round of waiting for a result; ended by a deadline, so that a dead connection is noticed. */
 const RESULT_ROUND_MS = 60_000;
 const RESULT_RETRY_MS = 2000;
+
+const REMEDY_SIGNALS = { nudge: NUDGE_SIGNAL, bounce: BOUNCE_SIGNAL, recreate: RECREATE_SIGNAL } as const;
 
 export class JobHandle {
   readonly id: string;
@@ -99,6 +107,30 @@ export class JobHandle {
     return settings as JobSettings;
   }
 
+  /**
+   * Asks for a step of recovery: `nudge` (tell the agent), `bounce` (a new process on the same workspace) or
+   * `recreate` (a new sandbox, from the last snapshot). Returns when the request is recorded.
+   */
+  async recover(
+    step: 'nudge' | 'bounce' | 'recreate',
+    { by = 'client' }: { readonly by?: string } = {},
+  ): Promise<void> {
+    await this.#steer(step, (handle) => handle.signal(REMEDY_SIGNALS[step], { by }));
+  }
+
+  /**
+   * Keeps the sandbox of the failed job until then, instead of the time that its spec says.
+   * @throws LonghaulError JOB_NOT_FOUND where none is kept.
+   */
+  keep(until: Date): Promise<void> {
+    return this.#signalKeeper(KEEP_SIGNAL, { until: until.toISOString() });
+  }
+
+  /** Deletes the kept sandbox of the failed job now. @throws LonghaulError JOB_NOT_FOUND where none is kept. */
+  release(): Promise<void> {
+    return this.#signalKeeper(RELEASE_SIGNAL);
+  }
+
   /** The settings in force. @throws LonghaulError WORKER_UNREACHABLE. */
   settings(): Promise<JobSettings> {
     return askJob(this.#temporal, this.id, SETTINGS_QUERY);
@@ -133,6 +165,20 @@ export class JobHandle {
         await sleep(RESULT_RETRY_MS, undefined, signal === undefined ? {} : { signal }).catch(() => {});
       }
     }
+  }
+
+  async #signalKeeper(signal: string, ...args: unknown[]): Promise<void> {
+    const { runChainId } = await describeJob(this.#temporal, this.id);
+    const nothing = (cause: unknown) =>
+      new LonghaulError('JOB_NOT_FOUND', `No sandbox of the job "${this.id}" is kept.`, {
+        remedy: 'a spec says "keep: { onFailure: 24h }" for that before its job fails',
+        cause,
+      });
+    await this.#temporal.call(
+      { jobId: this.id },
+      () => this.#temporal.client.workflow.getHandle(keeperId(this.id, runChainId)).signal(signal, ...args),
+      (error) => (error instanceof WorkflowNotFoundError ? nothing(error) : null),
+    );
   }
 
   async #steer(verb: string, send: (handle: WorkflowHandle) => Promise<unknown>): Promise<void> {

@@ -20,7 +20,9 @@ try {
   const report = reportError(error);
   if (report !== null) {
     context.exitCode = report.exitCode;
-    if (process.argv.includes('--json')) context.printJson(report.document);
+    // For `input` the flag takes the answer; it prints nothing else.
+    const wantsJson = process.argv.includes('--json') && process.argv[2] !== 'input';
+    if (wantsJson) context.printJson(report.document);
     else if (report.text !== '') context.note(report.text);
   }
 }

@@ -3,7 +3,7 @@
  * so that the other commands start quickly and the client stays free of servers.
  */
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { examples, jsonOption } from './command-parts.js';
 import type { CliContext } from './context.js';
 import { EXIT } from './exit-codes.js';
@@ -13,15 +13,25 @@ export function addProcessCommands(program: Command, context: CliContext): void 
   program
     .command('dev')
     .description('start everything on this machine: Temporal, a sandbox server and a worker')
+    .option('--faults', 'let the sandbox server misbehave on demand, by POST /__faults')
+    .addOption(
+      new Option(
+        '--pause-kind <kind>',
+        'what a pause does to processes: ends them, or stops them as docker does',
+      )
+        .choices(['pod', 'frozen'])
+        .default('pod'),
+    )
     .addOption(jsonOption('lines'))
     .addHelpText(
       'after',
-      `${examples('longhaul dev')}\n\nThe other commands find it by themselves. LONGHAUL_HOME is where its data is kept.`,
+      `${examples('longhaul dev', 'longhaul dev --faults')}\n\nThe other commands find it by themselves. LONGHAUL_HOME is where its data is kept.`,
     )
-    .action(async ({ json }: { json?: boolean }) => {
+    .action(async ({ json, faults, pauseKind }: { json?: boolean; faults?: boolean; pauseKind: string }) => {
       const { runDev } = await import('../../local/dev/index.js');
       await runDev({
         env: context.env,
+        sandboxServerFlags: ['--pause-kind', pauseKind, ...(faults ? ['--faults'] : [])],
         log: (line) => context.print(json ? JSON.stringify({ message: line }) : line),
       });
     });

@@ -7,6 +7,7 @@ import { EXIT_CODES_HELP } from './exit-codes.js';
 import { addHistoryCommands } from './history.js';
 import { addLookCommands } from './look.js';
 import { addProcessCommands } from './processes.js';
+import { addRecoverCommands } from './recover.js';
 import { addSettingCommands } from './settings.js';
 import { addStartCommands } from './start.js';
 import { addSteerCommands } from './steer.js';
@@ -30,6 +31,7 @@ export function createProgram(context: CliContext): Command {
   addHistoryCommands(program, context);
   addSteerCommands(program, context);
   addSettingCommands(program, context);
+  addRecoverCommands(program, context);
   addWindowsCommands(program, context);
   return program;
 }

@@ -12,6 +12,8 @@ const PORTS = { temporal: 7233, ui: 8233, sandboxApi: 7280, gateway: 7281 };
 
 export interface DevOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Flags of the sandbox server besides its places, e.g. `--faults`. */
+  readonly sandboxServerFlags: readonly string[];
   /** Where lines for people go. */
   readonly log: (line: string) => void;
 }
@@ -20,7 +22,7 @@ export interface DevOptions {
  * Starts everything and returns when SIGINT or SIGTERM has stopped it again.
  * A second one on the same state folder only says where the first one runs.
  */
-export async function runDev({ env, log }: DevOptions): Promise<void> {
+export async function runDev({ env, sandboxServerFlags, log }: DevOptions): Promise<void> {
   const stateDir = stateFolder(env);
   const sessionFile = join(stateDir, DEV_SESSION_FILE);
   const earlier = await readSession(sessionFile);
@@ -35,7 +37,7 @@ export async function runDev({ env, log }: DevOptions): Promise<void> {
   const asked = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });
-  const stack = await startStack({ stateDir, ports: PORTS, env, log });
+  const stack = await startStack({ stateDir, ports: PORTS, env, sandboxServerFlags, log });
   for (const line of describe(stack.session)) log(line);
   log(`  isolation     ${stack.isolation.backend}`);
   for (const note of stack.isolation.notes) log(`                ${note}`);

@@ -27,6 +27,8 @@ export interface StackOptions {
     readonly gateway: number;
   };
   readonly env: Environment;
+  /** Flags of the sandbox server besides its places, e.g. `--faults`. */
+  readonly sandboxServerFlags?: readonly string[];
   /** Progress and events, for people. */
   readonly log: (line: string) => void;
 }
@@ -127,6 +129,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         `${gatewayPort}`,
         '--images',
         join(stateDir, 'images'),
+        ...(options.sandboxServerFlags ?? []),
       ],
       // The key by environment: arguments are readable by every user of the machine.
       env: { ...env, OPEN_SANDBOX_API_KEY: apiKey },

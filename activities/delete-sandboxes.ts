@@ -55,7 +55,8 @@ export async function removeAll(
   return [...ids];
 }
 
-async function removeOne(api: SandboxApi, id: string): Promise<void> {
+/** Deletes one sandbox, and waits until it is gone. @throws a retryable failure when that is not confirmed in time. */
+export async function removeOne(api: SandboxApi, id: string): Promise<void> {
   await api.delete(id);
   for (const giveUpAt = Date.now() + GONE_DEADLINE_MS; ; await sleep(POLL_MS)) {
     const sandbox = await api.get(id);

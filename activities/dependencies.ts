@@ -1,5 +1,6 @@
 /** What the activities are given; nothing here is read from the environment. */
 
+import type { Client } from '@temporalio/client';
 import type { WatchProfile } from '../contract/activities.js';
 import type { Store } from '../store/types.js';
 import type { SandboxFiles } from './deliver-input.js';
@@ -11,6 +12,8 @@ export interface Dependencies {
   readonly api: SandboxApi;
   readonly files: SandboxFiles;
   readonly store: Store;
+  /** Asks and lists workflows. */
+  readonly client: Client;
   readonly secrets: SecretSource;
   readonly profile: WatchProfile;
   /** Temporal namespace, part of the labels of sandboxes. */

@@ -1,6 +1,7 @@
 /** The activities of Longhaul. What they need is handed in; they decide nothing about a job. */
 
 import type { Activities } from '../contract/activities.js';
+import type { JanitorActivities } from '../contract/janitor.js';
 import { checkAnswer } from './check-answer.js';
 import { createSandboxWith } from './create-sandbox.js';
 import { deleteSandboxesWith } from './delete-sandboxes.js';
@@ -8,6 +9,8 @@ import { deliverEventsWith } from './deliver-events.js';
 import { deliverInputWith } from './deliver-input.js';
 import type { Dependencies } from './dependencies.js';
 import { withFailures } from './failures.js';
+import { deleteOrphansWith } from './janitor/delete-orphans.js';
+import { findOrphansWith } from './janitor/find-orphans.js';
 import { recordEventsWith } from './journal.js';
 import { nudgeAgentWith } from './nudge-agent.js';
 import { pauseSandboxWith } from './pause-sandbox.js';
@@ -23,7 +26,7 @@ export { LocalWatches } from './watch/local-watches.js';
 
 export function createActivities(
   deps: Dependencies,
-): Omit<Activities, 'takeSnapshot' | 'restoreSnapshot' | 'collectArtifacts'> {
+): Omit<Activities, 'takeSnapshot' | 'restoreSnapshot' | 'collectArtifacts'> & JanitorActivities {
   return {
     createSandbox: withFailures(createSandboxWith(deps)),
     watchSandbox: withFailures(watchSandboxWith(deps)),
@@ -38,5 +41,7 @@ export function createActivities(
     checkSettings,
     checkAnswer,
     recordEvents: recordEventsWith(deps),
+    findOrphans: withFailures(findOrphansWith(deps)),
+    deleteOrphans: withFailures(deleteOrphansWith(deps)),
   };
 }

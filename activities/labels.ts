@@ -13,8 +13,25 @@ const EPOCH_LABEL = 'longhaul-epoch';
 
 /** Labels of one create. The namespace is in the hash, since several may share one sandbox API. */
 export function labelsOf(namespace: string, owner: Ownership, epoch: number): Record<string, string> {
-  const job = createHash('sha256').update(`${namespace}/${owner.jobId}`).digest('hex').slice(0, 40);
-  return { [JOB_LABEL]: job, ...ownerLabels(owner), [EPOCH_LABEL]: String(epoch) };
+  return {
+    [JOB_LABEL]: jobHash(namespace, owner.jobId),
+    ...ownerLabels(owner),
+    [EPOCH_LABEL]: String(epoch),
+  };
+}
+
+/** A job's ID as a label can hold it. */
+export function jobHash(namespace: string, jobId: string): string {
+  return createHash('sha256').update(`${namespace}/${jobId}`).digest('hex').slice(0, 40);
+}
+
+/** Whose a sandbox is by its labels; `null` for one that is not ours. */
+export function ownerOf(
+  metadata: Readonly<Record<string, string>> | null,
+): { readonly jobHash: string; readonly runChainId: string } | null {
+  const hash = metadata?.[JOB_LABEL];
+  const runChainId = metadata?.[RUN_LABEL];
+  return hash === undefined || runChainId === undefined ? null : { jobHash: hash, runChainId };
 }
 
 /** Labels that every sandbox of the job carries and no other: a run chain's ID is never used twice. */

@@ -1,6 +1,8 @@
 /** The way in for programs: one connection, and the jobs behind it. */
 
+import type { JanitorReport } from '../contract/janitor.js';
 import { type ConnectionConfig, type ConnectOptions, connectionConfig } from './connection.js';
+import { type SweepOptions, sweep } from './janitor.js';
 import { Jobs } from './jobs.js';
 import { Temporal } from './temporal.js';
 
@@ -22,6 +24,11 @@ export class Longhaul {
    */
   static async connect(options: ConnectOptions = {}): Promise<Longhaul> {
     return new Longhaul(await Temporal.connect(connectionConfig(options.env ?? process.env, options)));
+  }
+
+  /** Finds sandboxes whose job is over; see `sweep`. */
+  sweep(options: SweepOptions = {}): Promise<JanitorReport> {
+    return sweep(this.#temporal, options);
   }
 
   async close(): Promise<void> {

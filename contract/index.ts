@@ -3,6 +3,7 @@
 export * from './activities.js';
 export * from './checkpoint.js';
 export * from './errors.js';
+export * from './janitor.js';
 export * from './job-input.js';
 export * from './job-settings.js';
 export * from './job-settings.schema.js';

@@ -1,5 +1,6 @@
 /** The worker process: configuration → runtime (logs, metrics) → connection → worker, and back in that order. */
 
+import { Client } from '@temporalio/client';
 import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from '@temporalio/worker';
 import { connectSandboxApi, createActivities, LocalWatches, secretsFrom } from '../activities/index.js';
 import { openStore } from '../store/index.js';
@@ -51,6 +52,7 @@ export async function runWorker(
         api,
         files: { put: async () => ({ kind: 'no-answer', message: 'no data plane yet' }) },
         store,
+        client: new Client({ connection, namespace: temporal.namespace }),
         secrets: secretsFrom(env),
         watches,
         profile: config.watch,

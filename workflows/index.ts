@@ -5,4 +5,5 @@
 
 export { deliverLastEvents } from './agent-job/notifier.js';
 export { agentJob } from './agent-job/workflow.js';
+export { janitor } from './janitor/workflow.js';
 export { keepSandbox } from './keep-sandbox/workflow.js';

@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import type { CliContext } from './context.js';
 import { EXIT_CODES_HELP } from './exit-codes.js';
 import { addHistoryCommands } from './history.js';
+import { addJanitorCommand } from './janitor.js';
 import { addLookCommands } from './look.js';
 import { addProcessCommands } from './processes.js';
 import { addRecoverCommands } from './recover.js';
@@ -32,6 +33,7 @@ export function createProgram(context: CliContext): Command {
   addSteerCommands(program, context);
   addSettingCommands(program, context);
   addRecoverCommands(program, context);
+  addJanitorCommand(program, context);
   addWindowsCommands(program, context);
   return program;
 }

@@ -1,5 +1,6 @@
 /** Runs activities as a worker would: with retries, heartbeat details and cancellation, but without a server. */
 
+import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
@@ -44,6 +45,7 @@ export function activitiesAt(apiUrl: string, apiKey = 'key') {
   const activities = createActivities({
     api,
     store,
+    client: {} as Client,
     files: {
       async put(...file) {
         files.push(file);

@@ -38,7 +38,14 @@ const RULES: Record<string, Rule> = {
   },
   workers: {
     folders: ['contract', 'activities', 'store'],
-    packages: ['@temporalio/worker', '@temporalio/activity', 'pino', 'pino-pretty', 'zod'],
+    packages: [
+      '@temporalio/worker',
+      '@temporalio/activity',
+      '@temporalio/client',
+      'pino',
+      'pino-pretty',
+      'zod',
+    ],
     node: true,
   },
   client: {

@@ -51,12 +51,17 @@ it('an agent that asks is drained and paused, gets its answer once, and every st
   const paused = await until(job, ({ phase }) => phase === 'paused');
   expect(paused.holds).toMatchObject([{ kind: 'input', by: 'agent' }]);
   expect(paused.question?.text).toContain('Which kind of file');
-  expect(paused.receipts.at(-1)).toMatchObject({ kind: 'pause', cause: ['input'], drain: { kind: 'drained' } });
+  expect(paused.receipts.at(-1)).toMatchObject({
+    kind: 'pause',
+    cause: ['input'],
+    drain: { kind: 'drained' },
+  });
   expect(paused.receipts.at(-1)?.evidence.length).toBeGreaterThan(0);
   expect(processesOf(job.id)).toEqual([]);
 
   await expect(job.provideInput({ kind: 'no such kind' })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
-  const [first] = (paused.question?.schema as { properties: { kind: { enum: string[] } } }).properties.kind.enum;
+  const [first] = (paused.question?.schema as { properties: { kind: { enum: string[] } } }).properties.kind
+    .enum;
   await job.provideInput({ kind: first, count: 2 });
   const result = (await job.result()) as { kind: string; largest: unknown[]; starts: number };
   expect(result).toMatchObject({ kind: first, starts: 2 });
@@ -64,7 +69,14 @@ it('an agent that asks is drained and paused, gets its answer once, and every st
   const { events, incomplete } = await job.timeline();
   expect(incomplete).toBeNull();
   expect(events.map(({ event }) => event)).toEqual(
-    expect.arrayContaining(['question', 'draining', 'paused', 'input-accepted', 'input-delivered', 'completed']),
+    expect.arrayContaining([
+      'question',
+      'draining',
+      'paused',
+      'input-accepted',
+      'input-delivered',
+      'completed',
+    ]),
   );
   const { LONGHAUL_HOME } = { LONGHAUL_HOME: world.stateDir };
   const shown = await runCli(['timeline', job.id], { LONGHAUL_HOME });

@@ -40,6 +40,8 @@ export interface Stack {
   readonly workspaces: string;
   readonly worker: SupervisedChild;
   readonly sandboxServer: SupervisedChild;
+  /** Ends Temporal with SIGKILL and starts it again with its data, at the same address: for drills. */
+  killTemporal(): Promise<void>;
   /** Ends all of it, the processes of the sandboxes too. Data stays in the state folder. */
   stop(): Promise<void>;
 }
@@ -52,6 +54,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const logs = join(stateDir, 'logs');
   await mkdir(logs, { recursive: true });
   const stops: (() => Promise<unknown>)[] = [];
+  let killTemporal = async () => {};
   const stop = async () => {
     for (const each of stops.reverse().splice(0)) await each();
   };
@@ -90,6 +93,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       workspaces: sandboxes.dataDir,
       worker,
       sandboxServer: sandboxes.child,
+      killTemporal,
       stop,
     };
   } catch (error) {
@@ -99,15 +103,24 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
   async function startTemporal(): Promise<DevServer> {
     const { path } = await findTemporalCli({ cacheDir: cacheDir(env), log, env });
-    const server = await startDevServer({
+    const common = {
       cliPath: path,
       dbFile: join(stateDir, 'temporal.db'),
       logFile: join(logs, 'temporal.log'),
       searchAttributes: SEARCH_ATTRIBUTES,
+    };
+    let server = await startDevServer({
+      ...common,
       ...(options.ports === undefined
         ? {}
         : { port: await freePort(options.ports.temporal), uiPort: await freePort(options.ports.ui) }),
     });
+    const port = Number(server.address.split(':')[1]);
+    killTemporal = async () => {
+      process.kill(server.pid, 'SIGKILL');
+      await server.stop();
+      server = await startDevServer({ ...common, port });
+    };
     stops.push(() => server.stop());
     return server;
   }

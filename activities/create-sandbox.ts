@@ -4,7 +4,7 @@
  */
 
 import { activityInfo, heartbeat } from '@temporalio/activity';
-import type { CreateInput, CreateOutcome } from '../contract/activities.js';
+import type { CreateInput, CreateOutcome, WatchOutcome } from '../contract/activities.js';
 import { removeAll } from './delete-sandboxes.js';
 import type { Dependencies } from './dependencies.js';
 import { describe } from './drive-state.js';
@@ -57,7 +57,17 @@ export function createSandboxWith({ api, profile, namespace }: Dependencies) {
       createdAt: started.createdAt ?? new Date().toISOString(),
       profile,
       ...first,
+      ...(await deleteDone(started.id, first)),
     };
+
+    /** Whatever goes wrong is left to the deletion that follows. */
+    async function deleteDone(id: string, { firstWatch: seen }: { firstWatch?: WatchOutcome }) {
+      if (!input.deleteWhenDone || seen?.kind !== 'done') return {};
+      return heartbeatWhile(removeAll(api, ownerLabels(owner), id)).then(
+        () => ({ deleted: true }),
+        () => ({}),
+      );
+    }
 
     async function create(): Promise<Sandbox> {
       const request = {

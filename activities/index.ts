@@ -1,7 +1,9 @@
 /** The activities of Longhaul. What they need is handed in; they decide nothing about a job. */
 
 import type { Activities } from '../contract/activities.js';
+import type { BatchActivities } from '../contract/batch.js';
 import type { JanitorActivities } from '../contract/janitor.js';
+import { createBatchActivities } from './batch/index.js';
 import { checkAnswer } from './check-answer.js';
 import { createSandboxWith } from './create-sandbox.js';
 import { deleteSandboxesWith } from './delete-sandboxes.js';
@@ -26,8 +28,11 @@ export { LocalWatches } from './watch/local-watches.js';
 
 export function createActivities(
   deps: Dependencies,
-): Omit<Activities, 'takeSnapshot' | 'restoreSnapshot' | 'collectArtifacts'> & JanitorActivities {
+): Omit<Activities, 'takeSnapshot' | 'restoreSnapshot' | 'collectArtifacts'> &
+  JanitorActivities &
+  BatchActivities {
   return {
+    ...createBatchActivities(deps),
     createSandbox: withFailures(createSandboxWith(deps)),
     watchSandbox: withFailures(watchSandboxWith(deps)),
     pauseSandbox: withFailures(pauseSandboxWith(deps)),

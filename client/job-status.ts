@@ -142,6 +142,7 @@ export function bareStatus(description: JobDescription): JobStatus {
     overrideUntil: null,
     recoveryPoint: null,
     kept: null,
+    sandboxes: 0,
     restarts: 0,
     receipts: [],
     warnings: [],

@@ -1,6 +1,7 @@
 /** The way in for programs: one connection, and the jobs behind it. */
 
 import type { JanitorReport } from '../contract/janitor.js';
+import { Batches } from './batches.js';
 import { type ConnectionConfig, type ConnectOptions, connectionConfig } from './connection.js';
 import { type SweepOptions, sweep } from './janitor.js';
 import { Jobs } from './jobs.js';
@@ -8,6 +9,7 @@ import { Temporal } from './temporal.js';
 
 export class Longhaul {
   readonly jobs: Jobs;
+  readonly batches: Batches;
   /** What was found, and where: for messages and for processes that connect by themselves. */
   readonly config: ConnectionConfig;
   readonly #temporal: Temporal;
@@ -16,6 +18,7 @@ export class Longhaul {
     this.#temporal = temporal;
     this.config = temporal.config;
     this.jobs = new Jobs(temporal);
+    this.batches = new Batches(temporal);
   }
 
   /**
@@ -32,6 +35,7 @@ export class Longhaul {
   }
 
   async close(): Promise<void> {
+    await this.batches.close();
     await this.#temporal.close();
   }
 }

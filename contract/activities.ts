@@ -33,6 +33,8 @@ export interface CreateInput {
   readonly checkpoint?: CheckpointSpec;
   /** @default the epoch */
   readonly incarnation?: number;
+  /** A sandbox whose agent is done at its first answer is deleted at once. */
+  readonly deleteWhenDone?: boolean;
   /** The agent is started only when `restoreSnapshot` has put its workspace back. */
   readonly awaitsRestore?: boolean;
 }
@@ -49,6 +51,8 @@ export interface CreateOutcome {
   readonly sandboxId: string;
   /** What a first short watch saw; absent where the agent did not answer within it. */
   readonly firstWatch?: WatchOutcome;
+  /** Nothing of the job is left, by the word of the API. */
+  readonly deleted?: boolean;
   /** The sandbox was found by its labels after an ambiguous create. */
   readonly adopted: boolean;
   readonly createdAt: string;

@@ -1,6 +1,8 @@
 /** What all parts of Longhaul agree on. Workflows import from the single files instead: this one pulls in zod. */
 
 export * from './activities.js';
+export * from './batch.js';
+export * from './batch.schema.js';
 export * from './checkpoint.js';
 export * from './errors.js';
 export * from './janitor.js';

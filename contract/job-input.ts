@@ -6,8 +6,6 @@ export interface AgentJobInput {
   readonly spec: JobSpec;
   /** State of the run before, over continue-as-new; only the workflow itself sets and reads it. */
   readonly carried?: unknown;
-  /** The workflow that wants to hear of the end by the signal `jobEnded`, and under which name. */
-  readonly reportTo?: { readonly workflowId: string; readonly item: string };
   /** Continue as new at this history length instead of the server's suggestion; for tests. */
   readonly continueAsNewAfterEvents?: number;
 }

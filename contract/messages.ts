@@ -1,8 +1,5 @@
 /** Names that client, workflows and workers must spell alike. They are part of recorded histories. */
 
-import type { ErrorCode } from './errors.js';
-import type { JobHours } from './status.js';
-
 /** The workflow that takes one agent to its end. */
 export const AGENT_JOB_WORKFLOW = 'agentJob';
 
@@ -36,8 +33,6 @@ export const STATUS_QUERY = 'status';
 /** What happened to the job lately; all of it is in the event log of the store. */
 export const TIMELINE_QUERY = 'timeline';
 export const SETTINGS_QUERY = 'settings';
-/** Sent by a job at its end to the workflow that asked for it. */
-export const JOB_ENDED_SIGNAL = 'jobEnded';
 
 /** `pause`: sets the manual hold, or that of the fleet. */
 export interface PauseRequest {
@@ -74,22 +69,6 @@ export interface ConfigureRequest {
   readonly by: string;
   readonly changes: unknown;
 }
-
-/** `jobEnded`. */
-export interface JobEnded {
-  readonly item: string;
-  readonly jobId: string;
-  readonly outcome: 'completed' | 'failed' | 'cancelled';
-  readonly code: ErrorCode | null;
-  readonly message: string | null;
-  readonly hours: JobHours;
-  /** How many were created for it. */
-  readonly sandboxes: number;
-  /** `null` also where it is longer than `REPORTED_RESULT_MAX_BYTES`. */
-  readonly result: unknown;
-}
-
-export const REPORTED_RESULT_MAX_BYTES = 4096;
 
 /** Search attribute with the phase in which an open job rests: `scheduled`, `running` or `paused`. */
 export const PHASE_ATTRIBUTE = 'LonghaulPhase';

@@ -151,6 +151,8 @@ export interface JobStatus {
   readonly kept: { readonly sandboxId: string; readonly until: string } | null;
   /** The job runs in a window until then, because somebody resumed it. */
   readonly overrideUntil: string | null;
+  /** How many sandboxes were asked for. */
+  readonly sandboxes: number;
   /** How often the agent was bounced or its sandbox made anew. */
   readonly restarts: number;
   readonly receipts: readonly Receipt[];

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addBatchCommands } from './batch/index.js';
 import type { CliContext } from './context.js';
 import { EXIT_CODES_HELP } from './exit-codes.js';
 import { addHistoryCommands } from './history.js';
@@ -33,6 +34,7 @@ export function createProgram(context: CliContext): Command {
   addSteerCommands(program, context);
   addSettingCommands(program, context);
   addRecoverCommands(program, context);
+  addBatchCommands(program, context);
   addJanitorCommand(program, context);
   addWindowsCommands(program, context);
   return program;

@@ -22,7 +22,7 @@ const RULES: Record<string, Rule> = {
   contract: { folders: [], packages: [], node: false },
   calendar: { folders: ['contract'], packages: ['moment-timezone'], node: true },
   agent: { folders: [], packages: [], node: true },
-  store: { folders: ['contract'], packages: [], node: true },
+  store: { folders: ['contract'], packages: ['@aws-sdk/client-s3'], node: true },
   workflows: { folders: ['contract'], packages: ['@temporalio/workflow'], node: false },
   activities: {
     folders: ['contract', 'calendar', 'store'],

@@ -47,6 +47,7 @@ export function status(more: Partial<JobStatus> = {}): JobStatus {
     overrideUntil: null,
     recoveryPoint: null,
     kept: null,
+    sandboxes: 1,
     restarts: 0,
     receipts: [],
     warnings: [],

@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
@@ -214,6 +215,21 @@ describe('cancel', () => {
       await expect(job.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
       expect(calls).toEqual(['create', 'delete']);
       expect(await job.status()).toMatchObject({ sandbox: { id: 'sb-late', state: 'deleted' } });
+    });
+  });
+
+  it('is a cancellation, too, when the create fails because its worker died meanwhile', async () => {
+    const createSandbox = async (): Promise<never> => {
+      const context = Context.current();
+      const beating = setInterval(() => context.heartbeat(), 50);
+      await context.cancelled.catch(() => clearInterval(beating));
+      throw ApplicationFailure.nonRetryable('activity Heartbeat timeout');
+    };
+    await withJob({ createSandbox }, async (job, calls) => {
+      await job.until((status) => status.phase === 'provisioning');
+      await job.handle.cancel();
+      await expect(job.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+      expect(calls).toEqual(['create', 'delete']);
     });
   });
 });

@@ -44,7 +44,10 @@ function limited(): Fault {
 beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   env = await TestWorkflowEnvironment.createLocal({
-    server: { executable: { type: 'existing-path', path: inject('temporalCli') }, log: { format: 'pretty', level: 'error' } },
+    server: {
+      executable: { type: 'existing-path', path: inject('temporalCli') },
+      log: { format: 'pretty', level: 'error' },
+    },
   });
   await env.connection.operatorService.addSearchAttributes({
     namespace: 'default',

@@ -241,7 +241,10 @@ export function useTimeSkipping() {
 export function useDevServer() {
   return useServer(() =>
     TestWorkflowEnvironment.createLocal({
-      server: { executable: { type: 'existing-path', path: inject('temporalCli') }, log: { format: 'pretty', level: 'error' } },
+      server: {
+        executable: { type: 'existing-path', path: inject('temporalCli') },
+        log: { format: 'pretty', level: 'error' },
+      },
     }),
   );
 }

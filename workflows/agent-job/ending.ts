@@ -5,18 +5,10 @@ import {
   allHandlersFinished,
   CancelledFailure,
   condition,
-  getExternalWorkflowHandle,
-  log,
   ParentClosePolicy,
   startChild,
 } from '@temporalio/workflow';
-import {
-  JOB_ENDED_SIGNAL,
-  type JobEnded,
-  KEEP_SANDBOX_WORKFLOW,
-  keeperId,
-  REPORTED_RESULT_MAX_BYTES,
-} from '../../contract/messages.js';
+import { KEEP_SANDBOX_WORKFLOW, keeperId } from '../../contract/messages.js';
 import type { JobResult } from '../../contract/status.js';
 import { collectArtifacts, deleteSandboxes, pauseSandbox, probe } from './activities.js';
 import type { End } from './end.js';
@@ -86,6 +78,7 @@ async function pauseKept({ owner, spec, state }: Job, sandbox: JobSandbox): Prom
 
 /** Returns when nothing of the job is left in the API, however long that takes. */
 async function cleanUp({ owner, state }: Job, end: End): Promise<void> {
+  if (state.sandbox?.state === 'deleted') state.meter = switchMeter(state.meter, null, now());
   while (state.epoch > 0 && state.sandbox?.state !== 'deleted') {
     try {
       const { sandbox } = state;
@@ -115,7 +108,6 @@ async function close(job: Job, notifier: Notifier, end: End): Promise<JobResult>
   enterPhase(state, end.as, causeOf(end), state.endedAt);
   await writeEventLog(job);
   await notifier.handOver();
-  await report(job, end);
   await condition(allHandlersFinished);
   const status = toStatus(id, state, state.endedAt);
   switch (end.as) {
@@ -130,28 +122,6 @@ async function close(job: Job, notifier: Notifier, end: End): Promise<JobResult>
         nonRetryable: true,
         details: [status],
       });
-  }
-}
-
-/** Tells the workflow that asked for it; one that is gone needs no report. */
-async function report({ id, input, state }: Job, end: End): Promise<void> {
-  if (input.reportTo === undefined) return;
-  const { workflowId, item } = input.reportTo;
-  const result = end.as === 'completed' ? (end.result ?? null) : null;
-  const ended: JobEnded = {
-    item,
-    jobId: id,
-    outcome: end.as,
-    code: end.as === 'failed' ? end.code : null,
-    message: end.as === 'failed' ? end.message : null,
-    hours: toStatus(id, state, now()).hours,
-    sandboxes: state.epoch,
-    result: JSON.stringify(result).length <= REPORTED_RESULT_MAX_BYTES ? result : null,
-  };
-  try {
-    await getExternalWorkflowHandle(workflowId).signal(JOB_ENDED_SIGNAL, ended);
-  } catch (error) {
-    log.warn('the workflow that wanted to hear of the end is gone', { workflowId, error: String(error) });
   }
 }
 

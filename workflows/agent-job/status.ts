@@ -45,6 +45,7 @@ export function toStatus(id: string, state: JobState, now: string): JobStatus {
     overrideUntil: isOver ? null : state.overrideUntil,
     recoveryPoint: state.snapshot,
     kept: state.kept,
+    sandboxes: state.epoch,
     restarts: state.restarts,
     receipts: state.receipts,
     warnings: state.warnings,

@@ -95,7 +95,9 @@ async function create(job: Job): Promise<End | null> {
       epoch: state.epoch,
       incarnation: state.starts + 1,
       sandbox: spec.sandbox,
-      ...(snapshot === null ? { checkpoint: spec.checkpoint } : { awaitsRestore: true }),
+      ...(snapshot === null
+        ? { checkpoint: spec.checkpoint, deleteWhenDone: (spec.artifacts ?? []).length === 0 }
+        : { awaitsRestore: true }),
     });
     const sandbox = applyCreated(state, outcome, now());
     if (snapshot !== null) {
@@ -103,7 +105,9 @@ async function create(job: Job): Promise<End | null> {
       if (restored.kind === 'not-restored') return applyNotRestored(state, id, restored.message, now());
     }
     if (outcome.firstWatch === undefined) return null;
-    return applyWatched(state, id, sandbox, outcome.firstWatch, now());
+    const ended = applyWatched(state, id, sandbox, outcome.firstWatch, now());
+    if (outcome.deleted) sandbox.state = 'deleted';
+    return ended;
   } catch (error) {
     const failure = failureOf(error);
     state.meter = switchMeter(state.meter, null, now());

@@ -86,7 +86,9 @@ async function runToEnd(job: Job, notifier: Notifier): Promise<End> {
       if (ended !== null) return ended;
     }
   } catch (error) {
-    if (isCancellation(error)) return { as: 'cancelled' };
+    // An activity that was told to end and lost its worker fails by its timeout: nobody tries it again.
+    const wasCancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
+    if (wasCancelled) return { as: 'cancelled' };
     const failure = failureOf(error);
     if (failure === null) throw error;
     return failed(failure.code, failure.message);

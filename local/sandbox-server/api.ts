@@ -115,7 +115,7 @@ async function handleSandboxes(
         const port = parsePort(argument!);
         refuseSignedRoute(query);
         sandboxes.get(id!);
-        if (query.first('use_server_proxy') === 'true') {
+        if (query.boolean('use_server_proxy')) {
           const endpoint = `${request.headers.host}${version}/sandboxes/${id}/proxy/${port}`;
           return sendJson(response, 200, { endpoint });
         }
@@ -152,8 +152,8 @@ function checkApiKey(expected: string, given: string | string[] | undefined): vo
 }
 
 function refuseSignedRoute(query: Query): void {
-  if (query.first('expires') === null) return;
-  if (query.first('use_server_proxy') === 'true') {
+  if (query.last('expires') === null) return;
+  if (query.boolean('use_server_proxy')) {
     const message =
       'use_server_proxy cannot be combined with expires; signed endpoints require the gateway route.';
     throw new ApiError(400, 'SANDBOX::INVALID_PARAMETER', message);

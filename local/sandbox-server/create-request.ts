@@ -16,18 +16,31 @@ const MAX_STRING_BYTES = 131_072;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 const strings = z.record(z.string(), z.string());
+/** An entry that is null is as if it were not there. */
+const optionalStrings = z
+  .record(z.string(), z.string().nullable())
+  .nullish()
+  .transform((entries): Record<string, string> => {
+    const given = Object.entries(entries ?? {}).filter(([, value]) => value !== null);
+    return Object.fromEntries(given) as Record<string, string>;
+  });
 const bodySchema = z.object({
-  image: z.object({ uri: z.string().min(1) }).optional(),
+  image: z
+    .object({
+      uri: z.string().refine((uri) => uri.trim() !== '', 'Value error, image.uri must not be blank'),
+    })
+    .optional(),
   entrypoint: z.array(z.string()).min(1).optional(),
   resourceLimits: strings.optional(),
-  env: strings.optional(),
-  metadata: strings.optional(),
-  extensions: strings.optional(),
+  env: optionalStrings,
+  metadata: strings.nullish(),
+  extensions: strings.nullish(),
   timeout: z.int().min(MIN_TIMEOUT_SECONDS).nullish(),
   volumes: volumesSchema.nullish(),
   snapshotId: z.string().nullish(),
   poolRef: z.unknown().optional(),
   secureAccess: z.boolean().nullish(),
+  networkPolicy: z.unknown().optional(),
 });
 
 export interface SandboxSpec {
@@ -50,7 +63,11 @@ export interface SandboxSpec {
 export function parseCreateRequest(body: unknown): SandboxSpec {
   const parsed = bodySchema.safeParse(body);
   if (!parsed.success) throw new RequestShapeError(parsed.error.issues.map((issue) => toIssue(issue, body)));
-  const { image, entrypoint, resourceLimits, env = {}, metadata = {}, extensions, timeout } = parsed.data;
+  const { image, entrypoint, resourceLimits, env, extensions, timeout } = parsed.data;
+  const metadata = parsed.data.metadata ?? {};
+  if (image !== undefined && parsed.data.snapshotId != null) {
+    throw refused('Exactly one of image or snapshotId must be provided.');
+  }
   refuseUnsupported(parsed.data);
   if (image === undefined) throw refused('Exactly one of image or snapshotId must be provided.');
   if (entrypoint === undefined) throw refused('Entrypoint is required when image is provided.');
@@ -72,7 +89,7 @@ export function parseCreateRequest(body: unknown): SandboxSpec {
     entrypoint,
     limits: {
       cpuCores: quantity('cpu', resourceLimits.cpu, parseCpuCores),
-      memoryBytes: quantity('memory', resourceLimits.memory, parseSizeBytes),
+      memoryBytes: quantity('memory', resourceLimits.memory, parseMemory),
       maxProcesses: MAX_PROCESSES,
     },
     env,
@@ -84,12 +101,22 @@ export function parseCreateRequest(body: unknown): SandboxSpec {
 }
 
 /** What asks for another kind of sandbox must not be answered by this one. */
-function refuseUnsupported({ snapshotId, poolRef, secureAccess }: z.infer<typeof bodySchema>): void {
+function refuseUnsupported({
+  snapshotId,
+  poolRef,
+  secureAccess,
+  networkPolicy,
+}: z.infer<typeof bodySchema>): void {
   if (snapshotId != null) {
     throw new ApiError(404, 'SNAPSHOT::NOT_FOUND', `Snapshot ${snapshotId} not found`);
   }
   if (poolRef != null) {
     throw new ApiError(400, 'SANDBOX::UNSUPPORTED_POOL_REF', 'poolRef is not supported by local sandboxes.');
+  }
+  if (networkPolicy != null) {
+    // Whoever asks for isolation must not believe that they have it.
+    const message = 'networkPolicy is not supported by local sandboxes; they reach nothing outside anyway.';
+    throw new ApiError(400, 'SANDBOX::INVALID_PARAMETER', message);
   }
   if (secureAccess === true) {
     const message = 'secureAccess is not supported by local sandboxes.';
@@ -127,6 +154,14 @@ function quantity(name: string, text: string | undefined, parse: (text: string) 
   );
 }
 
+/** Upstream reads the units in any case, and no fractions. */
+function parseMemory(text: string): number | undefined {
+  const [, digits, unit = '', binary = ''] = /^(\d+)([kmgt]?)(i?)$/i.exec(text) ?? [];
+  if (digits === undefined) return undefined;
+  const letter = unit.toUpperCase();
+  return parseSizeBytes(`${digits}${letter === 'K' && binary === '' ? 'k' : letter}${binary.toLowerCase()}`);
+}
+
 /** zod's words for a problem as those of the recorded server. */
 function toIssue(issue: z.core.$ZodIssue, body: unknown): FieldIssue {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
@@ -157,6 +192,9 @@ function toIssue(issue: z.core.$ZodIssue, body: unknown): FieldIssue {
   if (issue.code === 'too_small' && issue.origin !== 'string') {
     const msg = `Input should be greater than or equal to ${issue.minimum}`;
     return { type: 'greater_than_equal', loc, msg };
+  }
+  if (issue.code === 'too_big' && issue.origin === 'string') {
+    return { type: 'string_too_long', loc, msg: `String should have at most ${issue.maximum} characters` };
   }
   const isPattern = issue.code === 'invalid_format';
   return { type: isPattern ? 'string_pattern_mismatch' : 'value_error', loc, msg: issue.message };

@@ -35,10 +35,11 @@ export function diagnostics(
   query: Query,
 ): DiagnosticsAnswer | null {
   if (kind === 'inspect') return plainText(inspect(sandboxes, record), {});
+  if (kind === 'summary') return plainText(summary(sandboxes, record, query), {});
   const scopes = SCOPES[kind];
   if (scopes === undefined) return null;
   const tail = query.integer('tail', { min: 1, max: MAX_TAIL_LINES, default: DEFAULT_TAIL_LINES });
-  const scope = query.first('scope');
+  const scope = query.last('scope');
   if (scope !== null && !scopes.includes(scope)) {
     throw new ApiError(
       400,
@@ -62,6 +63,17 @@ export function diagnostics(
     truncated,
   };
   return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(content) };
+}
+
+/** All three in one, as upstream has it for people. */
+function summary(sandboxes: Sandboxes, record: SandboxRecord, query: Query): string {
+  const tail = query.integer('tail', { min: 1, max: MAX_TAIL_LINES, default: DEFAULT_TAIL_LINES });
+  const parts: [string, string][] = [
+    ['INSPECT', inspect(sandboxes, record)],
+    ['EVENTS', events(record)],
+    ['LOGS', readLog(logFile(sandboxes.steps.placeOf(record)), tail).text],
+  ];
+  return parts.map(([title, text]) => `=== ${title} ===\n${text}`).join('\n\n');
 }
 
 function plainText(body: string, headers: Record<string, string>): DiagnosticsAnswer {

@@ -14,8 +14,14 @@ const HOP_BY_HOP = [
   'upgrade',
 ];
 /** The API's own, and what upstream's proxy is known to drop. */
-const NEVER_TO_THE_AGENT = ['open-sandbox-api-key', 'opensandbox-ingress-to', 'expect', 'host'];
-const NOT_THROUGH_THE_PROXY = ['authorization', 'cookie'];
+const NEVER_TO_THE_AGENT = [
+  'open-sandbox-api-key',
+  'opensandbox-ingress-to',
+  'opensandbox-secure-access',
+  'expect',
+  'host',
+];
+const NOT_THROUGH_THE_PROXY = ['authorization', 'cookie', 'forwarded', 'x-real-ip', 'x-forwarded-host'];
 
 export type HeaderLists = Record<string, string[]>;
 
@@ -26,7 +32,7 @@ export function requestHeaders(request: IncomingMessage, port: number, isGateway
   return isGateway ? headers : { ...forwarded(request), ...headers };
 }
 
-/** What upstream's proxy adds, unless the client has said it already. */
+/** What upstream's proxy adds; the scheme and the client's address only where nobody has said them already. */
 function forwarded(request: IncomingMessage): HeaderLists {
   return {
     'x-forwarded-proto': ['http'],
@@ -37,7 +43,8 @@ function forwarded(request: IncomingMessage): HeaderLists {
 
 /** @param prefix put before a root-relative `Location`, so that it leads to the same sandbox again. */
 export function responseHeaders(response: IncomingMessage, prefix: string): HeaderLists {
-  const headers = passing(response, []);
+  // The request ID is the server's own.
+  const headers = passing(response, ['x-request-id']);
   const location = headers.location?.[0];
   if (location?.startsWith('/') && !location.startsWith('//')) headers.location = [prefix + location];
   return headers;

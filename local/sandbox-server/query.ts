@@ -15,8 +15,18 @@ export class Query {
     this.#params = new URLSearchParams(text);
   }
 
-  first(name: string): string | null {
-    return this.#params.get(name);
+  /** Of a name that is given twice, the last one counts. */
+  last(name: string): string | null {
+    return this.#params.getAll(name).at(-1) ?? null;
+  }
+
+  /** @throws RequestShapeError 422 for what is no truth value in pydantic's eyes. */
+  boolean(name: string): boolean {
+    const text = this.last(name);
+    if (text === null || /^(0|off|f|false|n|no)$/i.test(text)) return false;
+    if (/^(1|on|t|true|y|yes)$/i.test(text)) return true;
+    const msg = 'Input should be a valid boolean, unable to interpret input';
+    throw new RequestShapeError([{ type: 'bool_parsing', loc: ['query', name], msg }]);
   }
 
   all(name: string): string[] {
@@ -25,7 +35,7 @@ export class Query {
 
   /** @throws RequestShapeError 422 for anything but an integer in the range. */
   integer(name: string, range: IntegerRange): number {
-    const text = this.first(name);
+    const text = this.last(name);
     if (text === null) return range.default;
     const value = parseInteger(text, ['query', name]);
     const { min, max = Number.MAX_SAFE_INTEGER } = range;

@@ -38,7 +38,7 @@ export function listView(records: readonly SandboxRecord[], query: Query) {
   const page = query.integer('page', { default: 1, min: 1 });
   const pageSize = query.integer('pageSize', { default: DEFAULT_PAGE_SIZE, min: 1, max: MAX_PAGE_SIZE });
   const states = query.all('state');
-  const labels = parseLabels(query.first('metadata') ?? '');
+  const labels = parseLabels(query.last('metadata') ?? '');
   const matching = records.filter(
     ({ state, spec }) =>
       (states.length === 0 || states.includes(state)) &&

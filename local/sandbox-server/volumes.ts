@@ -10,25 +10,32 @@ import { FIRST_UID } from './backends/detect.js';
 import { ApiError } from './errors.js';
 
 const WORKSPACE = '/workspace';
+const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
+function matching(pattern: RegExp) {
+  return z.string().regex(pattern, `String should match pattern '${pattern.source}'`);
+}
 
 export const volumesSchema = z.array(
-  z.object({
-    name: z.string().optional(),
-    mountPath: z.string(),
-    host: z.object({ path: z.string() }).nullish(),
-    pvc: z
-      .object({
-        claimName: z
-          .string()
-          .regex(
-            /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
-            "String should match pattern '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'",
-          ),
-        createIfNotExists: z.boolean().default(true),
-        deleteOnSandboxTermination: z.boolean().default(false),
-      })
-      .nullish(),
-  }),
+  z
+    .object({
+      name: matching(NAME).max(63),
+      mountPath: matching(/^\/.*/),
+      subPath: z.string().nullish(),
+      readOnly: z.boolean().nullish(),
+      host: z.object({ path: z.string() }).nullish(),
+      pvc: z
+        .object({
+          claimName: matching(NAME).max(253),
+          createIfNotExists: z.boolean().default(true),
+          deleteOnSandboxTermination: z.boolean().default(false),
+          storage: matching(/^\d+(\.\d+)?([KMGTPE]i?|[kmgtpe])?$/).nullish(),
+        })
+        .nullish(),
+    })
+    .refine(({ host, pvc }) => (host == null) !== (pvc == null), {
+      error: 'Value error, Exactly one of host or pvc must be provided.',
+    }),
 );
 
 /** What is mounted at /workspace instead of a folder of the sandbox's own. */
@@ -43,15 +50,31 @@ export interface Volume {
  * @throws ApiError 400 for folders of the host, and for other places than /workspace.
  */
 export function workspaceVolume(volumes: z.infer<typeof volumesSchema>): Volume | null {
-  for (const { host, mountPath } of volumes) {
+  const names = volumes.map(({ name }) => name);
+  const double = names.find((name, index) => names.indexOf(name) !== index);
+  if (double !== undefined)
+    throw new ApiError(400, 'VOLUME::DUPLICATE_NAME', `Duplicate volume name '${double}'.`);
+  for (const { host, mountPath, subPath, readOnly } of volumes) {
     if (host != null) {
       const message = `Host path '${host.path}' is not under any allowed prefix. Allowed prefixes: []`;
       throw new ApiError(400, 'VOLUME::HOST_PATH_NOT_ALLOWED', message);
+    }
+    if (subPath != null && (subPath.startsWith('/') || subPath.split('/').includes('..'))) {
+      const message = `subPath '${subPath}' must be relative and must not contain '..'.`;
+      throw new ApiError(400, 'VOLUME::INVALID_SUB_PATH', message);
+    }
+    if (subPath != null || readOnly === true) {
+      const message = `${subPath == null ? 'readOnly' : 'subPath'} is not supported by local sandboxes.`;
+      throw new ApiError(400, 'VOLUME::NOT_SUPPORTED', message);
     }
     if (mountPath !== WORKSPACE) {
       const message = `Volumes can be mounted at ${WORKSPACE} only here, not at '${mountPath}'.`;
       throw new ApiError(400, 'VOLUME::MOUNT_PATH_NOT_SUPPORTED', message);
     }
+  }
+  if (volumes.length > 1) {
+    const message = `Only one volume can be mounted at ${WORKSPACE}.`;
+    throw new ApiError(400, 'VOLUME::MOUNT_PATH_NOT_SUPPORTED', message);
   }
   const [pvc] = volumes.flatMap((volume) => volume.pvc ?? []);
   if (pvc === undefined) return null;

@@ -49,7 +49,7 @@ function operationOfSandbox(method: string, verb: string | undefined): Operation
 
 function askedFor(search: string): Readonly<Record<string, string>> {
   try {
-    return Object.fromEntries(parseLabels(new Query(search).first('metadata') ?? ''));
+    return Object.fromEntries(parseLabels(new Query(search).last('metadata') ?? ''));
   } catch {
     return {};
   }

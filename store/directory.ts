@@ -1,134 +1,96 @@
-/** A store in a folder: for one machine, or for several that share a file system. */
+/**
+ * A store in a folder: for one machine, or for several that share a file system. An object is a file whose path is
+ * its key, so no key can go on below another one (`a` and `a/b`).
+ */
 
-import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { constants } from 'node:fs';
+import { access, mkdir, open, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { checkKey } from './keys.js';
-import type { Store, StoredContent, StoredObject } from './types.js';
+import { checkRange, measure } from './content.js';
+import { isAbsent, told } from './directory-errors.js';
+import { walk } from './directory-walk.js';
+import { removeLeftovers, writeWhole } from './directory-write.js';
+import { checkKey, checkPrefix } from './keys.js';
+import type { Store, StoredObject } from './types.js';
 
 /** Where objects are written before they are whole; not a name that a key can have. */
 const PARTS = '~parts';
 
-/** @throws the file system's errors when the folder cannot be made. */
+/**
+ * Only the owner may read what it writes.
+ * @throws StoreError when the folder cannot be made or written.
+ */
 export async function openDirectoryStore(folder: string): Promise<Store> {
-  await mkdir(join(folder, PARTS), { recursive: true, mode: 0o700 });
-  const pathOf = (key: string) => {
-    checkKey(key);
-    return join(folder, key);
-  };
+  const parts = join(folder, PARTS);
+  try {
+    await mkdir(parts, { recursive: true, mode: 0o700 });
+    await access(parts, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw told(error, folder, 'cannot be opened');
+  }
+  await removeLeftovers(parts);
 
-  const store: Store = {
+  return {
     description: folder,
 
-    async put(key, body, signal): Promise<StoredContent> {
-      const path = pathOf(key);
-      const part = join(folder, PARTS, randomUUID());
-      const hash = createHash('sha256');
-      let sizeBytes = 0;
+    async put(key, body, signal) {
+      checkKey(key);
+      const measured = measure(body, signal);
       try {
-        await pipeline(
-          chunksOf(body),
-          async function* (chunks: AsyncIterable<Uint8Array>) {
-            for await (const chunk of chunks) {
-              hash.update(chunk);
-              sizeBytes += chunk.byteLength;
-              yield chunk;
-            }
-          },
-          createWriteStream(part, { mode: 0o600 }),
-          signal === undefined ? {} : { signal },
-        );
-        await sync(part);
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-        await rename(part, path);
-        await sync(dirname(path));
+        signal?.throwIfAborted();
+        await writeWhole(join(folder, key), parts, measured.chunks);
       } catch (error) {
-        await rm(part, { force: true });
-        throw error;
+        if (measured.cameFromBody(error) || (signal?.aborted && error === signal.reason)) throw error;
+        throw told(error, folder, `cannot write ${key}`);
+      } finally {
+        measured.release();
       }
-      return { key, sizeBytes, sha256: hash.digest('hex') };
+      return measured.contentOf(key);
     },
 
     async get(key, range) {
-      const found = await store.head(key);
-      if (found === null) return null;
-      const { start = 0, end = found.sizeBytes } = range ?? {};
-      if (start >= Math.min(end, found.sizeBytes)) return { ...found, body: Readable.from([]) };
-      // `end` of a read stream is inclusive.
-      return { ...found, body: createReadStream(pathOf(key), { start, end: end - 1 }) };
+      checkKey(key);
+      if (range !== undefined) checkRange(range);
+      const file = await open(join(folder, key)).catch((error) => nullIfAbsent(error, key));
+      if (file === null) return null;
+      // Of the open file, since another one may take its place meanwhile.
+      const entry = await file.stat();
+      const { start = 0, end = entry.size } = range ?? {};
+      if (entry.isFile() && start < Math.min(end, entry.size)) {
+        // `end` of a read stream is inclusive.
+        const body = file.createReadStream({ start, end: end - 1 });
+        return { key, sizeBytes: entry.size, body };
+      }
+      await file.close();
+      return entry.isFile() ? { key, sizeBytes: entry.size, body: Readable.from([]) } : null;
     },
 
     async head(key) {
-      try {
-        const { size, isFile } = await stat(pathOf(key)).then((entry) => ({
-          size: entry.size,
-          isFile: entry.isFile(),
-        }));
-        return isFile ? { key, sizeBytes: size } : null;
-      } catch (error) {
-        if (isAbsent(error)) return null;
-        throw error;
-      }
+      checkKey(key);
+      const entry = await stat(join(folder, key)).catch((error) => nullIfAbsent(error, key));
+      return entry?.isFile() ? { key, sizeBytes: entry.size } : null;
     },
 
-    async *list(prefix, startAfter = '') {
-      // Whole segments of the prefix are folders, the rest is the beginning of names.
-      const base = prefix.slice(0, prefix.lastIndexOf('/') + 1);
-      for await (const found of walk(folder, base)) {
-        if (found.key.startsWith(prefix) && found.key > startAfter) yield found;
+    async *list(prefix, startAfter = ''): AsyncGenerator<StoredObject> {
+      checkPrefix(prefix);
+      try {
+        yield* walk(folder, prefix, startAfter);
+      } catch (error) {
+        throw told(error, folder, `cannot list ${prefix || 'its objects'}`);
       }
     },
 
     async delete(key) {
-      await rm(pathOf(key), { force: true });
+      checkKey(key);
+      await rm(join(folder, key)).catch((error) => nullIfAbsent(error, key));
     },
 
     async close() {},
   };
-  return store;
-}
 
-function chunksOf(body: string | Uint8Array | AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  if (typeof body === 'string') return Readable.from([Buffer.from(body)]);
-  return body instanceof Uint8Array ? Readable.from([body]) : body;
-}
-
-/** Files below the folder, in the order of their keys' bytes: `a.b` comes before `a/b`. */
-async function* walk(folder: string, base: string): AsyncGenerator<StoredObject> {
-  let entries: { name: string; isFolder: boolean }[];
-  try {
-    const found = await readdir(join(folder, base), { withFileTypes: true });
-    entries = found
-      .filter(({ name }) => name !== PARTS)
-      .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
-  } catch (error) {
-    if (isAbsent(error)) return;
-    throw error;
+  function nullIfAbsent(error: unknown, key: string): null {
+    if (isAbsent(error)) return null;
+    throw told(error, folder, `does not give access to ${key}`);
   }
-  const sortKey = (entry: { name: string; isFolder: boolean }) => entry.name + (entry.isFolder ? '/' : '');
-  entries.sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
-  for (const { name, isFolder } of entries) {
-    const key = `${base}${name}`;
-    if (isFolder) yield* walk(folder, `${key}/`);
-    else {
-      const entry = await stat(join(folder, key)).catch(() => null);
-      if (entry !== null) yield { key, sizeBytes: entry.size };
-    }
-  }
-}
-
-async function sync(path: string): Promise<void> {
-  const file = await open(path, 'r');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-function isAbsent(error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

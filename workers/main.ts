@@ -3,6 +3,7 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from '@temporalio/worker';
 import { connectSandboxApi, createActivities, LocalWatches, secretsFrom } from '../activities/index.js';
+import { isZoneDataOld, zoneData } from '../calendar/index.js';
 import { openStore } from '../store/index.js';
 import { WORKFLOW_BUNDLE } from './bundle.js';
 import { workerConfig } from './config.js';
@@ -80,11 +81,23 @@ export async function runWorker(
       },
       'worker started',
     );
+    if (isZoneDataOld(Date.now())) {
+      logger.warn(
+        { event: 'zone-data.old', version: zoneData().version },
+        'the zone data is old, and clocks may be changed otherwise by now; update longhaul',
+      );
+    }
     if (config.stopsWithParent) process.stdin.on('end', () => worker.shutdown()).resume();
     try {
       await worker.run();
     } finally {
       // An open pipe would keep the process alive.
+      if (isZoneDataOld(Date.now())) {
+        logger.warn(
+          { event: 'zone-data.old', version: zoneData().version },
+          'the zone data is old, and clocks may be changed otherwise by now; update longhaul',
+        );
+      }
       if (config.stopsWithParent) process.stdin.destroy();
       await health?.close();
     }

@@ -37,7 +37,7 @@ const RULES: Record<string, Rule> = {
     node: true,
   },
   workers: {
-    folders: ['contract', 'activities', 'store'],
+    folders: ['contract', 'activities', 'calendar', 'store'],
     packages: [
       '@temporalio/worker',
       '@temporalio/activity',

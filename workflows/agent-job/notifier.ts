@@ -33,7 +33,8 @@ export function createNotifier(state: JobState, owner: Ownership): Notifier {
         state.deliveredThrough[url] = gone ? Number.MAX_SAFE_INTEGER : Math.max(deliveredThrough, last);
       } catch (error) {
         if (isCancellation(error)) return;
-        log.warn('gave up on a receiver of events', { url, events: events.length });
+        // The query of a URL may hold a token.
+        log.warn('gave up on a receiver of events', { url: url.split('?')[0], events: events.length });
         state.deliveredThrough[url] = last;
       }
     }

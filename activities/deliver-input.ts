@@ -4,15 +4,6 @@ import type { DeliverInputInput, DeliverInputOutcome } from '../contract/activit
 import type { Dependencies } from './dependencies.js';
 import { INCARNATION_HEADER } from './drain.js';
 
-/** Puts small files into sandboxes. */
-export interface SandboxFiles {
-  put(
-    sandboxId: string,
-    path: string,
-    text: string,
-  ): Promise<{ readonly kind: 'put' } | { readonly kind: 'refused' | 'no-answer'; readonly message: string }>;
-}
-
 /** Where an agent without an endpoint finds its input. */
 export const INPUT_FILE = '/workspace/.longhaul/input.json';
 

@@ -3,8 +3,7 @@
 import type { Client } from '@temporalio/client';
 import type { WatchProfile } from '../contract/activities.js';
 import type { Store } from '../store/types.js';
-import type { SandboxFiles } from './deliver-input.js';
-import type { SandboxApi } from './sandbox-api/index.js';
+import type { SandboxApi, SandboxFiles } from './sandbox-api/index.js';
 import type { SecretSource } from './secret-references.js';
 import type { LocalWatches } from './watch/local-watches.js';
 

@@ -22,7 +22,7 @@ import { checkSettings, planWindows } from './settings.js';
 import { watchSandboxWith } from './watch/watch-sandbox.js';
 
 export type { Dependencies } from './dependencies.js';
-export { connectSandboxApi } from './sandbox-api/index.js';
+export { connectSandboxApi, sandboxFiles } from './sandbox-api/index.js';
 export { secretsFrom } from './secret-references.js';
 export { LocalWatches } from './watch/local-watches.js';
 

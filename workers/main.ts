@@ -2,7 +2,13 @@
 
 import { Client } from '@temporalio/client';
 import { NativeConnection, type NativeConnectionOptions, Runtime, Worker } from '@temporalio/worker';
-import { connectSandboxApi, createActivities, LocalWatches, secretsFrom } from '../activities/index.js';
+import {
+  connectSandboxApi,
+  createActivities,
+  LocalWatches,
+  sandboxFiles,
+  secretsFrom,
+} from '../activities/index.js';
 import { isZoneDataOld, zoneData } from '../calendar/index.js';
 import { openStore } from '../store/index.js';
 import { WORKFLOW_BUNDLE } from './bundle.js';
@@ -51,7 +57,7 @@ export async function runWorker(
       workflowBundle: { codePath: WORKFLOW_BUNDLE },
       activities: createActivities({
         api,
-        files: { put: async () => ({ kind: 'no-answer', message: 'no data plane yet' }) },
+        files: sandboxFiles(api),
         store,
         client: new Client({ connection, namespace: temporal.namespace }),
         secrets: secretsFrom(env),

@@ -12,6 +12,7 @@ import { type Exchange, type RawAnswer, Transport } from './transport.js';
 import type { ProxyAnswer, ProxyOptions, SandboxApi, SandboxApiOptions, Timeouts } from './types.js';
 
 export * from './errors.js';
+export { type SandboxFiles, sandboxFiles } from './sandbox-files.js';
 export type * from './types.js';
 
 const TIMEOUTS: Timeouts = {

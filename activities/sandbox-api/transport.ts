@@ -1,7 +1,7 @@
 /** One HTTP exchange with the API: time limits, request IDs, and network errors in words. */
 
 import { randomUUID } from 'node:crypto';
-import { Agent, request } from 'undici';
+import { Agent, FormData, request } from 'undici';
 import { UnreachableError } from './errors.js';
 import { type Overflow, readBody } from './read-body.js';
 
@@ -11,6 +11,7 @@ export interface Exchange {
   readonly path: string;
   /** The path as a pattern, for messages. */
   readonly pattern: string;
+  /** Sent as JSON, unless it is a form. */
   readonly body?: unknown;
   /** Besides the usual ones. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -109,10 +110,11 @@ export class Transport {
         'x-request-id': requestId,
         accept: 'application/json, */*',
         'accept-encoding': 'identity',
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        // A form brings its own, with its boundary.
+        ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
         ...extraHeaders,
       },
-      body: body === undefined ? null : JSON.stringify(body),
+      body: body === undefined ? null : body instanceof FormData ? body : JSON.stringify(body),
       signal,
       // The signal limits both, and to the millisecond.
       headersTimeout: 0,

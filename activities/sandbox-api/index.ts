@@ -11,6 +11,15 @@ import { ERROR_MAX_BYTES } from './read-body.js';
 import { type Exchange, type RawAnswer, Transport } from './transport.js';
 import type { ProxyAnswer, ProxyOptions, SandboxApi, SandboxApiOptions, Timeouts } from './types.js';
 
+export {
+  type Command,
+  connectDataPlane,
+  type DataPlane,
+  type DataPlaneOptions,
+  type Download,
+  type FileInfo,
+  type StreamEvent,
+} from './data-plane.js';
 export * from './errors.js';
 export { type SandboxFiles, sandboxFiles } from './sandbox-files.js';
 export type * from './types.js';

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import pico from 'picocolors';
 import type { Environment } from '../dev-session.js';
 import { Longhaul } from '../longhaul.js';
-import { EXIT, type ExitCode } from './exit-codes.js';
+import { EXIT } from './exit-codes.js';
 
 export type Paint = ReturnType<typeof pico.createColors>;
 
@@ -13,7 +13,8 @@ export class CliContext {
   /** For standard output. */
   readonly paint: Paint;
   readonly isTty: boolean;
-  exitCode: ExitCode = EXIT.DONE;
+  /** One of `EXIT`, or that of a command inside a sandbox. */
+  exitCode: number = EXIT.DONE;
 
   constructor(env: Environment) {
     this.env = env;

@@ -6,6 +6,7 @@ import { addBatchCommands } from './batch/index.js';
 import type { CliContext } from './context.js';
 import { EXIT_CODES_HELP } from './exit-codes.js';
 import { addHistoryCommands } from './history.js';
+import { addInsideCommands } from './inside.js';
 import { addJanitorCommand } from './janitor.js';
 import { addLookCommands } from './look.js';
 import { addProcessCommands } from './processes.js';
@@ -34,6 +35,7 @@ export function createProgram(context: CliContext): Command {
   addSteerCommands(program, context);
   addSettingCommands(program, context);
   addRecoverCommands(program, context);
+  addInsideCommands(program, context);
   addBatchCommands(program, context);
   addJanitorCommand(program, context);
   addWindowsCommands(program, context);

@@ -111,7 +111,7 @@ export function hadOutOfMemoryKill(version: CgroupVersion, id: string): boolean 
   return Number(/^oom_kill (\d+)/m.exec(counters)?.[1] ?? 0) > 0;
 }
 
-function foldersOf(version: CgroupVersion, id: string): string[] {
+export function foldersOf(version: CgroupVersion, id: string): string[] {
   if (version === 2) return [join(MOUNT, PARENT, id)];
   // Those without a freezer can still be limited.
   const freezer = existsSync(join(MOUNT, FREEZER, 'cgroup.procs')) ? [FREEZER] : [];

@@ -3,7 +3,7 @@
  * By the control groups' freezer, of which the processes notice nothing; where there is none by signals.
  */
 
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Backend, Place } from './backends/backend.js';
 import { type CgroupVersion, freezerFolder } from './cgroups.js';
@@ -84,9 +84,24 @@ function stopAll(pids: readonly number[]): boolean {
 
 function membersOf({ id }: Place, backend: Backend, { outer, init }: Processes): number[] {
   if (!backend.isolated) return outer === null ? [] : findProcesses(outer.pid, `OPENSANDBOX_ID=${id}`);
-  return isAlive(init) ? withDescendants(init.pid) : [];
+  return isAlive(init) ? [...new Set([...withDescendants(init.pid), ...inNamespaceOf(init.pid)])] : [];
 }
 
 function withDescendants(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(withDescendants)];
+}
+
+/** Also those that came in from outside, as commands do: they are nobody's children there. */
+function inNamespaceOf(pid: number): number[] {
+  const own = namespaceOf(pid);
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return own === null ? [] : pids.map(Number).filter((each) => namespaceOf(each) === own);
+}
+
+function namespaceOf(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    return null;
+  }
 }

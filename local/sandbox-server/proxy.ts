@@ -4,6 +4,7 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import type { Socket } from 'node:net';
 import { type Duplex, pipeline } from 'node:stream';
 import { ApiError } from './errors.js';
+import { EXECD_PORT, serveExecd } from './execd/index.js';
 import { requestHeaders, responseHeaders } from './proxy-headers.js';
 import type { Sandboxes } from './sandboxes.js';
 
@@ -28,6 +29,7 @@ export async function proxy(
   response: ServerResponse,
 ): Promise<void> {
   const { id, port } = target;
+  if (port === EXECD_PORT) return await serveExecd(sandboxes, target, request, response);
   const connection = await sandboxes.connect(id, port);
   if (response.destroyed) {
     connection.destroy();

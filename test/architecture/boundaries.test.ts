@@ -64,6 +64,12 @@ const RULES: Record<string, Rule> = {
     node: true,
     lazily: ['local', 'workers'],
   },
+  conformance: { folders: ['activities'], packages: ['undici', 'picocolors'], node: true },
+  chaos: {
+    folders: ['contract', 'client', 'local'],
+    packages: ['commander', '@temporalio/client'],
+    node: true,
+  },
   local: {
     folders: ['contract'],
     packages: ['@temporalio/client', '@temporalio/testing', 'zod'],

@@ -60,8 +60,8 @@ it('an agent that asks is drained and paused, gets its answer once, and every st
   expect(processesOf(job.id)).toEqual([]);
 
   await expect(job.provideInput({ kind: 'no such kind' })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
-  const [first] = (paused.question?.schema as { properties: { kind: { enum: string[] } } }).properties.kind
-    .enum;
+  const schema = paused.question?.schema as { properties: { kind: { enum: string[] } } } | undefined;
+  const first = schema?.properties.kind.enum[0];
   await job.provideInput({ kind: first, count: 2 });
   const result = (await job.result()) as { kind: string; largest: unknown[]; starts: number };
   expect(result).toMatchObject({ kind: first, starts: 2 });
@@ -125,3 +125,31 @@ async function killWorkerAt(instantMs: number): Promise<void> {
   const { pid } = world.stack.worker;
   if (pid !== null) process.kill(pid, 'SIGKILL');
 }
+
+/** Has no endpoint for answers: it looks for the file. */
+const LOOKING_AGENT = `
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+const file = '/workspace/.longhaul/input.json';
+const state = () => {
+  if (!existsSync(file)) return { status: 'waiting', question: { id: 'q1', text: 'Which?' } };
+  const { id, value } = JSON.parse(readFileSync(file, 'utf8'));
+  return { status: 'done', inputId: id, result: { value } };
+};
+createServer((request, response) => response.end(JSON.stringify(state()))).listen(8000);
+`;
+
+it('an agent without an endpoint finds its answer as a file in its workspace', async () => {
+  const job = await world.longhaul.jobs.submit({
+    sandbox: {
+      image: 'node:20-slim',
+      entrypoint: ['node', '/workspace/agent.mjs'],
+      files: [{ path: '/workspace/agent.mjs', content: LOOKING_AGENT }],
+    },
+    checkpoint: { every: '200ms' },
+    inputGrace: '0s',
+  });
+  await until(job, ({ phase }) => phase === 'paused');
+  await job.provideInput(['ü', 2]);
+  expect(await job.result()).toEqual({ value: ['ü', 2] });
+});

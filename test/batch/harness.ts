@@ -90,18 +90,22 @@ export function useBatches(): World {
 }
 
 function counting(alive: World['alive']): InjectedSinks<JobSinks> {
+  const running = new Set<string>();
   return {
     jobs: {
       begin: {
         fn: (_, id) => {
           alive.begun.set(id, (alive.begun.get(id) ?? 0) + 1);
-          alive.now += 1;
+          running.add(id);
+          alive.now = running.size;
           alive.most = Math.max(alive.most, alive.now);
         },
       },
       end: {
-        fn: () => {
-          alive.now -= 1;
+        fn: (_, id) => {
+          // A task that is done again ends its job again.
+          running.delete(id);
+          alive.now = running.size;
         },
       },
     },

@@ -19,7 +19,7 @@ export { agentBatch } from '../../workflows/agent-batch/workflow.js';
 
 /** Tell the test without an event, so that thousands of jobs are cheap. */
 export interface JobSinks extends Sinks {
-  readonly jobs: { begin(id: string): void; end(): void };
+  readonly jobs: { begin(id: string): void; end(id: string): void };
 }
 
 const { jobs } = proxySinks<JobSinks>();
@@ -54,10 +54,10 @@ export async function agentJob({ spec }: AgentJobInput): Promise<unknown> {
     }
   } catch (error) {
     if (!isCancellation(error)) throw error;
-    jobs.end();
+    jobs.end(workflowId);
     throw new CancelledFailure('The job was cancelled.');
   }
-  jobs.end();
+  jobs.end(workflowId);
   if (verb === 'fail') {
     throw ApplicationFailure.create({
       type: what,

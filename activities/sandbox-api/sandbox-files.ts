@@ -14,29 +14,27 @@ export type PutOutcome =
 
 /** As far as activities need them. */
 export interface SandboxFiles {
-  /** Writes the file whole or not at all: whoever reads it sees the old one or the new one. Makes its folders. */
+  /**
+   * Writes the file, and the folders that it lacks; one that is there is replaced. Not every execd does that at
+   * once: whoever reads half of it has to read again.
+   */
   put(sandboxId: string, path: string, text: string): Promise<PutOutcome>;
 }
 
 export function sandboxFiles(api: Pick<SandboxApi, 'postThroughProxy'>): SandboxFiles {
-  const post = (id: string, path: string, body: unknown) =>
-    api.postThroughProxy(id, EXECD_PORT, path, {
-      body,
-      headers: {},
-      maxBytes: ANSWER_MAX_BYTES,
-      timeoutMs: TIMEOUT_MS,
-    });
-
   return {
     async put(sandboxId, path, text) {
-      const part = `${path}.part`;
       const form = new FormData();
       // A plain field would be refused: both are files to execd.
-      form.append('metadata', new Blob([JSON.stringify({ path: part, mode: 644 })]), 'metadata.json');
+      form.append('metadata', new Blob([JSON.stringify({ path, mode: 644 })]), 'metadata.json');
       form.append('file', new Blob([text]), 'file');
-      const uploaded = toOutcome(await post(sandboxId, 'files/upload', form));
-      if (uploaded.kind !== 'put') return uploaded;
-      return toOutcome(await post(sandboxId, 'files/mv', [{ src: part, dest: path }]));
+      const answer = await api.postThroughProxy(sandboxId, EXECD_PORT, 'files/upload', {
+        body: form,
+        headers: {},
+        maxBytes: ANSWER_MAX_BYTES,
+        timeoutMs: TIMEOUT_MS,
+      });
+      return toOutcome(answer);
     },
   };
 }

@@ -132,14 +132,16 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 const file = '/workspace/.longhaul/input.json';
 const state = () => {
-  if (!existsSync(file)) return { status: 'waiting', question: { id: 'q1', text: 'Which?' } };
-  const { id, value } = JSON.parse(readFileSync(file, 'utf8'));
-  return { status: 'done', inputId: id, result: { value } };
+  const input = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { question: null };
+  if (input.question === null) return { status: 'waiting', question: { id: 'q1', text: 'Which?' } };
+  if (input.question === 'q1')
+    return { status: 'waiting', inputId: input.id, question: { id: 'q2', text: input.value + ', and?' } };
+  return { status: 'done', inputId: input.id, result: { value: input.value } };
 };
 createServer((request, response) => response.end(JSON.stringify(state()))).listen(8000);
 `;
 
-it('an agent without an endpoint finds its answer as a file in its workspace', async () => {
+it('an agent without an endpoint finds its answers, one after the other, as a file in its workspace', async () => {
   const job = await world.longhaul.jobs.submit({
     sandbox: {
       image: 'node:20-slim',
@@ -150,6 +152,8 @@ it('an agent without an endpoint finds its answer as a file in its workspace', a
     inputGrace: '0s',
   });
   await until(job, ({ phase }) => phase === 'paused');
+  await job.provideInput('this');
+  await until(job, ({ question }) => question?.text === 'this, and?');
   await job.provideInput(['ü', 2]);
   expect(await job.result()).toEqual({ value: ['ü', 2] });
 });

@@ -7,11 +7,11 @@ afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close();
 });
 
-async function filesAt(uploadStatus: number, moveStatus = 200) {
+async function filesAt(status: number) {
   const seen: { key: string; type: string; body: string }[] = [];
   const api = await scriptedApi((key) => (request, response, body) => {
     seen.push({ key, type: String(request.headers['content-type']), body });
-    return json(key.endsWith('/upload') ? uploadStatus : moveStatus, {})(request, response, body);
+    return json(status, {})(request, response, body);
   });
   const client = connectSandboxApi({ apiUrl: api.url, apiKey: 'key', persistence: 'none' });
   open.push(api, client);
@@ -20,26 +20,22 @@ async function filesAt(uploadStatus: number, moveStatus = 200) {
 
 const PATH = '/workspace/.longhaul/input.json';
 
-it('a file is uploaded beside its place and then moved there, so that nobody reads half of it', async () => {
+it('a file is uploaded in the form that execd wants: its place and its content as two files', async () => {
   const { files, seen } = await filesAt(200);
   expect(await files.put('sb-1', PATH, '{"value":"ü"}')).toEqual({ kind: 'put' });
-  const [upload, move] = seen;
-  expect(upload?.key).toBe('POST /sandboxes/sb-1/proxy/44772/files/upload');
-  expect(upload?.type).toMatch(/^multipart\/form-data; boundary=/);
-  expect(upload?.body).toMatch(
-    /name="metadata"; filename="[^"]+"[\s\S]*"path":"\/workspace\/\.longhaul\/input\.json\.part"/,
+  expect(seen).toMatchObject([{ key: 'POST /sandboxes/sb-1/proxy/44772/files/upload' }]);
+  expect(seen[0]?.type).toMatch(/^multipart\/form-data; boundary=/);
+  expect(seen[0]?.body).toMatch(
+    /name="metadata"; filename="[^"]+"[\s\S]*"\/workspace\/\.longhaul\/input\.json"/,
   );
-  expect(upload?.body).toMatch(/name="file"; filename="[^"]+"[\s\S]*\{"value":"ü"\}/);
-  expect(move).toMatchObject({ key: 'POST /sandboxes/sb-1/proxy/44772/files/mv' });
-  expect(JSON.parse(move?.body ?? '')).toEqual([{ src: `${PATH}.part`, dest: PATH }]);
+  expect(seen[0]?.body).toMatch(/name="file"; filename="[^"]+"[\s\S]*\{"value":"ü"\}/);
 });
 
 it.each([
-  [400, 200, 'refused'],
-  [200, 404, 'refused'],
-  [500, 200, 'no-answer'],
-  [200, 500, 'no-answer'],
-] as const)('answers %i and %i count as %s', async (upload, move, kind) => {
-  const { files } = await filesAt(upload, move);
+  [400, 'refused'],
+  [404, 'refused'],
+  [500, 'no-answer'],
+] as const)('the answer %i counts as %s', async (status, kind) => {
+  const { files } = await filesAt(status);
   expect(await files.put('sb-1', PATH, '{}')).toMatchObject({ kind });
 });

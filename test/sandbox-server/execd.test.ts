@@ -253,11 +253,17 @@ describe.each(await workingBackends())('execd in a sandbox by %s', (backend) => 
       expect(await execd.output('ps ax | grep "[s]leep 98764" || true')).toBe('');
     });
 
-    test('must exist', async () => {
+    test('must exist, as must the folder of a run', async () => {
       const { status, json } = await execd.call('POST', '/session/nobody/run', { command: 'true' });
       expect([status, json]).toEqual([
         500,
         { code: 'RUNTIME_ERROR', message: 'error running in session. context not found' },
+      ]);
+      const { session_id: id } = (await execd.call('POST', '/session')).json;
+      const refused = await execd.call('POST', `/session/${id}/run`, { command: 'true', cwd: '/nope' });
+      expect([refused.status, refused.json.message]).toEqual([
+        400,
+        'invalid request. working directory does not exist: /nope: stat /nope: no such file or directory',
       ]);
     });
   });

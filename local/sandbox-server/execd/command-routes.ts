@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../errors.js';
 
 import { json } from './answers.js';
-import { type CommandRequest, runInBackground, runInForeground } from './commands.js';
+import { type CommandRequest, runInBackground, runInForeground, VALIDATION } from './commands.js';
 import { EventStream } from './events.js';
 import type { Inside } from './inside.js';
 import { Fields, invalid, missingQuery, PARSING, parseJson, readText } from './requests.js';
@@ -32,13 +32,13 @@ export async function postCommand(
 
 /** Also ends a session. */
 export async function interrupt(
-  { record }: Inside,
+  inside: Inside,
   query: URLSearchParams,
   response: ServerResponse,
 ): Promise<void> {
   const id = query.get('id') ?? '';
   if (id === '') throw missingQuery('id');
-  const runs = runsOf(record);
+  const runs = runsOf(inside.record);
   const [run, session] = [runs.get(id), runs.sessions.get(id)];
   const refuse = (why: string) =>
     new ApiError(500, 'RUNTIME_ERROR', `error interruptting code context. ${why}`);
@@ -46,8 +46,7 @@ export async function interrupt(
     if (run.finishedAt !== null) throw refuse(`command session ${id} is not running`);
     await end(run);
   } else if (session !== undefined) {
-    session.running?.strike('SIGKILL');
-    runs.sessions.delete(id);
+    closeSession(inside, session);
   } else {
     throw refuse('no such session');
   }
@@ -157,7 +156,7 @@ export async function postCode(
   const fields = new Fields(parseJson(await readText(request), PARSING), 'RunCodeRequest', PARSING);
   const command = fields.string('code');
   if (command === '') {
-    throw invalid(`invalid request, validation error ${failed('RunCodeRequest.Code', 'required')}`);
+    throw invalid(VALIDATION + failed('RunCodeRequest.Code', 'required'));
   }
   const language = fields.strings('context').language ?? '';
   if (language === '') return await runInForeground(inside, { ...ALONE, command }, new EventStream(response));
@@ -198,7 +197,7 @@ function parseCommand(text: string): CommandRequest {
         : asked.gid !== null && asked.uid === null
           ? 'uid is required when gid is provided'
           : null;
-  if (problem !== null) throw invalid(`invalid request, validation error ${problem}`);
+  if (problem !== null) throw invalid(VALIDATION + problem);
   return asked;
 }
 

@@ -22,6 +22,9 @@ export interface CommandRequest {
   readonly envs: Readonly<Record<string, string>>;
 }
 
+/** Before what is wrong with a request for a command. */
+export const VALIDATION = 'invalid request, validation error ';
+
 /** How one is run beyond what was asked for. */
 export interface Setup {
   readonly env: Readonly<Record<string, string>>;
@@ -194,7 +197,7 @@ function refusal(frame: Frame | undefined, { cwd }: CommandRequest): Error {
   const { stage, reason } = frame;
   if (stage === 'exec') return new NotStartedError(reason);
   if (stage === 'enter') return new ApiError(500, 'RUNTIME_ERROR', `error running commands ${reason}`);
-  return invalid(`invalid request, validation error ${cwdProblem(cwd, reason)}`);
+  return invalid(VALIDATION + cwdProblem(cwd, reason));
 }
 
 /** In the words of the API. */

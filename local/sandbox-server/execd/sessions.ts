@@ -5,9 +5,10 @@
 
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../errors.js';
-import { type CommandRequest, passOn, type Setup, start, tellEnd } from './commands.js';
+import { type CommandRequest, passOn, type Setup, start, tellEnd, VALIDATION } from './commands.js';
 import type { EventStream } from './events.js';
 import { asFound, environmentOf, type Inside } from './inside.js';
+import { invalid } from './requests.js';
 import { type Run, runsOf } from './runs.js';
 import { openSpool, readSpool, type Spool } from './spool.js';
 
@@ -54,7 +55,12 @@ export async function runInSession(
       inside,
       { ...PLAINLY, command, cwd: cwd || session.cwd },
       { env: environmentOf(inside), makesCwd: false, script: [script, state] },
-    );
+    ).catch((error) => {
+      if (error instanceof ApiError && error.status === 400) {
+        throw invalid(`invalid request. ${withoutPrefix(error)}`);
+      }
+      throw new ApiError(500, 'RUNTIME_ERROR', `error running in session. ${error.message}`);
+    });
     session.running = run;
     const kill = () => run.strike('SIGKILL');
     let isOver = false;
@@ -108,10 +114,13 @@ function keep(session: Session, state: string): void {
 async function makeFolder(inside: Inside, cwd: string): Promise<void> {
   const setup: Setup = { env: environmentOf(inside), makesCwd: true, script: null };
   const { frames } = await start(inside, { ...PLAINLY, command: ':', cwd }, setup).catch((error) => {
-    const why = (error as Error).message.replace('invalid request, validation error ', '');
-    throw new ApiError(500, 'RUNTIME_ERROR', `error creating session. ${why}`);
+    throw new ApiError(500, 'RUNTIME_ERROR', `error creating session. ${withoutPrefix(error)}`);
   });
   for await (const _ of frames);
+}
+
+function withoutPrefix(error: Error): string {
+  return error.message.replace(VALIDATION, '');
 }
 
 /** As Go prints a duration. */
